@@ -7,43 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 from azure.cosmos import ContainerProxy, CosmosClient, PartitionKey
 
 from embedded_cosmos import Engine, first_page
-from embedded_cosmos.bodies import lists_left_out
 from embedded_cosmos.shards import ShardCache
 
 Connect = Callable[[Engine], CosmosClient]
 POLICY = {"vectorEmbeddings": [{"path": "/v", "dataType": "float32", "dimensions": 3, "distanceFunction": "cosine"}]}
-NUMBERS = [0.1, -2.5, 3e-9]
-
-
-@pytest.mark.parametrize(
-    ("document", "left_out"),
-    [
-        ({"id": "1", "v": NUMBERS, "n": 2}, True),
-        ({"v": NUMBERS}, True),
-        ({"text": 'so ,"v":[1,2,3] and "v":[ too', "v": NUMBERS}, True),
-        ({'x,"v': [7], "v": NUMBERS}, False),
-        ({"v": [1, 2, 3], "w": [4, 5]}, True),
-        ({"v": [0.5, 1.5]}, False),
-        ({"v": [[1], [2], [3]]}, False),
-        ({"v": ["a", 1, 2]}, False),
-        ({"v": [None, 1, 2]}, False),
-        ({"v": []}, False),
-        ({"v": "none"}, False),
-        ({"inner": {"v": NUMBERS}}, False),
-        ({"inner": {"v": NUMBERS}, "v": NUMBERS}, False),
-        ({"inner": [{"v": NUMBERS}], "v": None}, False),
-    ],
-)
-def test_only_vectors_of_the_document_itself_are_left_out(document: dict[str, Any], left_out: bool) -> None:
-    expected = {**document, "v": []} if left_out else document
-    parsed = lists_left_out({"v": 3})(orjson.dumps(document))
-    assert parsed == expected
-    assert list(parsed) == list(document)
 
 
 def test_vectors_of_a_reopened_store_are_found_and_shown_as_written(tmp_path: Path, connect: Connect) -> None:

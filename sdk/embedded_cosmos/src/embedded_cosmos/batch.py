@@ -8,7 +8,6 @@ from typing import Any
 
 import orjson
 
-from embedded_cosmos.bodies import parse_body
 from embedded_cosmos.catalog import Container
 from embedded_cosmos.charges import read_charge, write_charge
 from embedded_cosmos.documents import Change, Conditions, Documents, Item
@@ -119,8 +118,7 @@ def _delete(change: Change, key: PartitionKey, operation: JsonObject) -> JsonObj
 
 
 def _read(change: Change, key: PartitionKey, operation: JsonObject) -> JsonObject:
-    item = change.read(key, _id(operation))
-    parse_body(item.id, item.body)
+    item = change.read(key, _id(operation)).sound()
     result: JsonObject = {"statusCode": 200, "requestCharge": read_charge(len(item.body)), "eTag": item.etag}
     if operation.get("ifNoneMatch") in ("*", item.etag):
         return result | {"statusCode": 304}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -12,8 +12,6 @@ from embedded_cosmos.errors import CosmosError, bad_request, damaged
 from embedded_cosmos.properties import JsonObject
 
 LOG = logging.getLogger(__name__)
-_OF_NUMBERS = b"0123456789.,-+eE"
-Parse = Callable[[bytes], Any]
 MAX_NESTING = 128
 """Levels of objects and arrays inside a document:
 https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits."""
@@ -43,10 +41,10 @@ def nesting(value: Any) -> int:
     return max(levels, 0)
 
 
-def parse_body(item_id: str, body: bytes, parse: Parse = orjson.loads) -> JsonObject:
+def parse_body(item_id: str, body: bytes) -> JsonObject:
     """The document of a stored body; raises 500 when it is damaged."""
     try:
-        document = parse(body)
+        document = orjson.loads(body)
     except orjson.JSONDecodeError:
         raise damaged(item_id) from None
     if not isinstance(document, dict):
@@ -54,48 +52,13 @@ def parse_body(item_id: str, body: bytes, parse: Parse = orjson.loads) -> JsonOb
     return document
 
 
-def lists_left_out(sizes: Mapping[str, int]) -> Parse:
-    """A parser of stored bodies that leaves the lists of these fields empty if they have so many numbers.
-
-    To parse the numbers of a vector takes several times as long as everything else. Other lists, and fields that also
-    occur elsewhere in the document, are parsed.
-    """
-    marks = {name: orjson.dumps(name) + b":[" for name in sizes}
-
-    def parse(body: bytes) -> Any:
-        cut = []
-        for name, mark in marks.items():
-            # A quotation mark inside a text has a backslash, so after a comma or bracket it begins a name.
-            start = body.find(mark) + len(mark)
-            end = body.find(b"]", start)
-            if (
-                start > len(mark)
-                and body[start - len(mark) - 1] in b",{"
-                and end > start
-                and body.count(b",", start, end) == sizes[name] - 1
-                and not body[start:end].translate(None, _OF_NUMBERS)
-                and mark not in body[end:]
-            ):
-                cut.append((start, end, name))
-        if not cut:
-            return orjson.loads(body)
-        shorter = body
-        for start, end, _ in sorted(cut, reverse=True):
-            shorter = shorter[:start] + shorter[end:]
-        document = orjson.loads(shorter)
-        at_top = isinstance(document, dict) and all(document.get(name) == [] for _, _, name in cut)
-        return document if at_top else orjson.loads(body)
-
-    return parse
-
-
-def sound_body(item_id: str, body: bytes, parse: Parse = orjson.loads) -> JsonObject | None:
+def sound_body(item_id: str, body: bytes) -> JsonObject | None:
     """The document of a stored body; None when it is damaged, which is logged.
 
     For reads of many: one damaged document must not hide all others.
     """
     try:
-        return parse_body(item_id, body, parse)
+        return parse_body(item_id, body)
     except CosmosError as error:
         LOG.error("Left out of what is read: %s", error.message)
         return None

@@ -114,7 +114,7 @@ class Container:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """How many items a container has, and how many bytes they take as JSON."""
+    """How many items a container has, and how many bytes they take: JSON, and binary vectors."""
 
     items: int
     nbytes: int
@@ -254,7 +254,10 @@ SELECT c.number, c.database, c.definition, c.etag, c.ts, p.lsn, p.ts, p.item,
 FROM containers c JOIN positions p ON p.container = c.number ORDER BY c.number
 """
 
-_USAGE = "SELECT count(*), coalesce(sum(length(body)), 0) FROM items WHERE container = ? AND epk >= ? AND epk < ?"
+_USAGE = """
+SELECT count(*), coalesce(sum(length(body) + coalesce(length(numbers), 0)), 0)
+FROM items LEFT JOIN vectors ON vectors.item = items.number WHERE container = ? AND epk >= ? AND epk < ?
+"""
 
 # An item's own TTL counts only while the container's is set; -1 means never.
 _RESET_EXPIRY = """

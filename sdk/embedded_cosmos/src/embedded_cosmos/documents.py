@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from embedded_cosmos.bodies import encode_body, parse_body
+import orjson
+
+from embedded_cosmos.binary_vectors import SET_VECTORS, WHOLE, WITH_VECTORS, apart, sound_whole
+from embedded_cosmos.bodies import encode_body
 from embedded_cosmos.catalog import Container
-from embedded_cosmos.errors import bad_request, conflict, not_found, precondition_failed, too_large
+from embedded_cosmos.errors import bad_request, conflict, damaged, not_found, precondition_failed, too_large
 from embedded_cosmos.etags import check_etag, new_etag
 from embedded_cosmos.partition import PartitionKey, key_of
 from embedded_cosmos.patch import apply_patch
@@ -31,7 +34,7 @@ KEY_MISMATCH_MESSAGE = (
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A stored version of a document; `body` is its JSON with the system's properties."""
+    """A stored version of a document; `body` is its JSON with the system's properties, empty if it is damaged."""
 
     number: int
     epk: str
@@ -39,6 +42,12 @@ class Item:
     body: bytes
     etag: str
     lsn: int
+
+    def sound(self) -> Item:
+        """The same item; raises 500 when it is damaged."""
+        if not self.body:
+            raise damaged(self.id)
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +79,7 @@ class Documents:
     def read(self, container: Container, key: PartitionKey, ref: str) -> Item:
         """The item of that id, or else of that rid; raises 404, or 500 if it is damaged."""
         self.expire(container)
-        item = _find(self._storage, container, key, ref)
-        parse_body(item.id, item.body)
-        return item
+        return _find(self._storage, container, key, ref).sound()
 
     def expire(self, container: Container) -> None:
         """Delete expired items. If the store cannot be written, they stay for now, and reads still work."""
@@ -140,7 +147,7 @@ class Change:
     ) -> Item:
         """Change parts of an existing item; raises 404, or 412 when `condition` does not hold."""
         existing = self.read(key, ref)
-        document = parse_body(existing.id, existing.body)
+        document = orjson.loads(existing.sound().body)
         if condition is not None and not compile_condition(condition)(document):
             raise precondition_failed("The patch's condition does not hold for the item.")
         apply_patch(document, operations)
@@ -203,11 +210,16 @@ class Change:
         check_size(len(body))
         ttl, expires_at = self._expiry(stored)
         item = Item(number, key.epk, stored["id"], body, etag, self.lsn)
-        values = (item.epk, item.id, body, etag, self._ts, self.lsn, ttl, expires_at, container.number, number)
+        kept, vectors = apart(stored, body, container.properties.vector_fields)
+        values = (item.epk, item.id, kept, etag, self._ts, self.lsn, ttl, expires_at, container.number, number)
         try:
             self._storage.execute(statement, values)
         except sqlite3.IntegrityError:
             raise conflict(f"An item with the id '{item.id}' already exists under this partition key.") from None
+        if vectors is not None:
+            self._storage.execute(SET_VECTORS, (number, *vectors))
+        elif container.properties.vector_fields:
+            self._storage.execute("DELETE FROM vectors WHERE item = ?", (number,))
         self.changes.append(ItemChange(number, item.epk, stored))
         if expires_at is not None:
             self._next_expiry = min(self._next_expiry, expires_at)
@@ -238,7 +250,7 @@ class Change:
         return len(rows)
 
 
-_COLUMNS = "number, epk, id, body, etag, lsn"
+_COLUMNS = f"number, epk, id, etag, lsn, {WHOLE}"
 _INSERT = """
 INSERT INTO items (epk, id, body, etag, ts, lsn, ttl, expires_at, container, number)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -249,8 +261,8 @@ WHERE container = ? AND number = ?
 """
 _ADVANCE = "UPDATE positions SET lsn = ?, ts = ?, item = ? WHERE container = ?"
 _NEXT_EXPIRY = "SELECT min(expires_at) FROM items WHERE container = ? AND expires_at IS NOT NULL"
-_BY_ID = f"SELECT {_COLUMNS} FROM items WHERE container = ? AND epk = ? AND id = ?"
-_BY_NUMBER = f"SELECT {_COLUMNS} FROM items WHERE container = ? AND epk = ? AND number = ?"
+_BY_ID = f"SELECT {_COLUMNS} FROM {WITH_VECTORS} WHERE container = ? AND epk = ? AND id = ?"
+_BY_NUMBER = f"SELECT {_COLUMNS} FROM {WITH_VECTORS} WHERE container = ? AND epk = ? AND number = ?"
 
 
 def _find(storage: Storage, container: Container, key: PartitionKey, ref: str) -> Item:
@@ -263,13 +275,18 @@ def _find(storage: Storage, container: Container, key: PartitionKey, ref: str) -
 def _by_id(storage: Storage, container: Container, key: PartitionKey, item_id: str) -> Item | None:
     if not key.is_full:
         raise bad_request(KEY_MISMATCH_MESSAGE, KEY_MISMATCH)
-    row = storage.execute(_BY_ID, (container.number, key.epk, item_id)).fetchone()
-    return None if row is None else Item(*row)
+    return _item(storage.execute(_BY_ID, (container.number, key.epk, item_id)).fetchone())
 
 
 def _by_rid(storage: Storage, container: Container, key: PartitionKey, rid: str) -> Item | None:
     number = last_number(rid)
     if number is None or item_rid(container.database.number, container.number, number) != rid:
         return None
-    row = storage.execute(_BY_NUMBER, (container.number, key.epk, number)).fetchone()
-    return None if row is None else Item(*row)
+    return _item(storage.execute(_BY_NUMBER, (container.number, key.epk, number)).fetchone())
+
+
+def _item(row: Sequence[Any] | None) -> Item | None:
+    if row is None:
+        return None
+    number, epk, item_id, etag, lsn, *stored = row
+    return Item(number, epk, item_id, sound_whole(item_id, *stored) or b"", etag, lsn)

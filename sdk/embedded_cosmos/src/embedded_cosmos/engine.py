@@ -8,14 +8,14 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
 import orjson
 
-from embedded_cosmos.catalog import Catalog
+from embedded_cosmos.catalog import Catalog, Container
 from embedded_cosmos.control_plane import ControlPlane
 from embedded_cosmos.data_plane import DataPlane
 from embedded_cosmos.documents import Documents
@@ -29,6 +29,7 @@ from embedded_cosmos.queries import Queries
 from embedded_cosmos.rest import RestService, error_response
 from embedded_cosmos.shards import ShardCache
 from embedded_cosmos.storage import Storage, Synchronous
+from embedded_cosmos.upgrade import upgrade
 
 DEFAULT_CACHE_BYTES = 512 * 1024 * 1024
 STRICT_PARTITIONS = 3
@@ -88,9 +89,13 @@ class Engine:
         self._storage = Storage(None if path is None else Path(path), synchronous)
         try:
             self._rest = self._load()
+            upgrade(self._storage, self._containers())
         except orjson.JSONDecodeError as error:
             self._storage.close()
             raise EngineFileError(f"{path} is damaged: the definition of a container is no JSON.") from error
+        except BaseException:
+            self._storage.close()
+            raise
         self._is_open = True
 
     def handle(self, request: Request) -> Response:
@@ -175,9 +180,12 @@ class Engine:
             raise EngineForked(self._owner)
 
     def _expire(self) -> None:
+        for container in self._containers():
+            self._documents.expire(container)
+
+    def _containers(self) -> Iterator[Container]:
         for database in self._catalog.databases():
-            for container in self._catalog.containers(database):
-                self._documents.expire(container)
+            yield from self._catalog.containers(database)
 
     def _load(self) -> RestService:
         storage, clock = self._storage, self._clock

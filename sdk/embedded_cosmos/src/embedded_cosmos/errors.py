@@ -89,7 +89,7 @@ def damaged(item_id: str) -> CosmosError:
     return CosmosError(
         500,
         "InternalServerError",
-        f"The document '{item_id}' is damaged in the store file: its body is no JSON object."
+        f"The document '{item_id}' is damaged in the store file and cannot be read."
         " Restore the file from a backup, or delete the document.",
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
-from embedded_cosmos.bodies import sound_body
+from embedded_cosmos.binary_vectors import WHOLE, WITH_VECTORS, sound_whole
 from embedded_cosmos.catalog import Container
 from embedded_cosmos.errors import bad_request
 from embedded_cosmos.partition import EpkRange
@@ -48,11 +48,12 @@ def read_feed(
     cursor = storage.execute(_ITEMS, (container.number, within.min, within.max, *after))
     rows: list[bytes] = []
     size = 0
-    for epk, item_id, body in cursor:
-        if len(rows) >= (limit or DEFAULT_PAGE_ROWS) or (rows and size + len(body) > MAX_PAGE_BYTES):
+    for epk, item_id, *stored in cursor:
+        body = sound_whole(item_id, *stored)
+        if len(rows) >= (limit or DEFAULT_PAGE_ROWS) or (rows and body and size + len(body) > MAX_PAGE_BYTES):
             cursor.close()
             return Page(rows, _format_position(*after), partition.id)
-        if sound_body(item_id, body) is not None:
+        if body is not None:
             rows.append(body)
             size += len(body)
         after = (epk, item_id)
@@ -78,24 +79,25 @@ def change_feed(
     cursor = storage.execute(_CHANGES, (container.number, after, _timestamp(since), epks.min, epks.max))
     rows: list[bytes] = []
     size = 0
-    for lsn, item_id, body in cursor:
-        is_full = len(rows) >= (limit or DEFAULT_PAGE_ROWS) or (rows and size + len(body) > MAX_PAGE_BYTES)
+    for lsn, item_id, *stored in cursor:
+        body = sound_whole(item_id, *stored)
+        is_full = len(rows) >= (limit or DEFAULT_PAGE_ROWS) or (rows and body and size + len(body) > MAX_PAGE_BYTES)
         if is_full and lsn != after:
             cursor.close()
             return Changes(rows, _format_lsn(after))
-        if sound_body(item_id, body) is not None:
+        if body is not None:
             rows.append(b'%b,"_lsn":%d}' % (body[:-1], lsn))
             size += len(body)
         after = lsn
     return Changes(rows, _format_lsn(container.lsn))
 
 
-_ITEMS = """
-SELECT epk, id, body FROM items
+_ITEMS = f"""
+SELECT epk, id, {WHOLE} FROM {WITH_VECTORS}
 WHERE container = ? AND epk >= ? AND epk < ? AND (epk, id) > (?, ?) ORDER BY epk, id
 """
-_CHANGES = """
-SELECT lsn, id, body FROM items
+_CHANGES = f"""
+SELECT lsn, id, {WHOLE} FROM {WITH_VECTORS}
 WHERE container = ? AND lsn > ? AND ts >= ? AND epk >= ? AND epk < ? ORDER BY lsn, number
 """
 

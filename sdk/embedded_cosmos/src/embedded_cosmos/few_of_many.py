@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import orjson
 
+from embedded_cosmos.binary_vectors import StoredDocuments
 from embedded_cosmos.bodies import sound_body
 from embedded_cosmos.catalog import Container
-from embedded_cosmos.properties import JsonObject
 from embedded_cosmos.query.execute import Scope, execute
 from embedded_cosmos.query.filters import conjuncts
 from embedded_cosmos.query.index import Shard
@@ -34,11 +34,9 @@ def few_of_many(storage: Storage, container: Container, query: ast.Query, scope:
     documents = [sound_body(item_id, body) for _, _, item_id, body in rows[:MOST]]
     if len(rows) > MOST or None in documents:
         return None
-    found: dict[int, JsonObject] = {}
-    shard = Shard(container.properties, found.get)
+    shard = Shard(container.properties, StoredDocuments(storage, container, scope.epk_min, scope.epk_max).document)
     for (number, epk, _, _), document in sorted(zip(rows, documents, strict=True), key=lambda pair: pair[0][0]):
         assert document is not None
-        found[number] = document
         shard.put(number, document, epk)
     return execute(query, [shard], scope, container.properties)
 

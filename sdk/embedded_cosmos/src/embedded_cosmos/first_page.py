@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 
 import orjson
 
+from embedded_cosmos.binary_vectors import StoredDocuments
 from embedded_cosmos.bodies import sound_body
 from embedded_cosmos.catalog import Container
-from embedded_cosmos.properties import JsonObject
 from embedded_cosmos.query.execute import Scope, execute
 from embedded_cosmos.query.index import Shard
 from embedded_cosmos.sql import ast
@@ -45,8 +45,9 @@ def first_page(storage: Storage, container: Container, query: ast.Query, scope: 
     if keys is None:
         return None
     keys.sort(reverse=True)
+    stored = StoredDocuments(storage, container, scope.epk_min, scope.epk_max)
     for times in _TRIED:
-        shard = _shard_of(storage, container, keys[: times * stop], field)
+        shard = _shard_of(storage, container, stored, keys[: times * stop], field)
         rows = None if shard is None else execute(query, [shard], scope, container.properties)
         if rows is None or len(rows) == stop - start:
             return rows
@@ -90,10 +91,11 @@ def _keys(bodies: Iterator[tuple[int, str, bytes]], field: str) -> list[_Key] | 
     return keys
 
 
-def _shard_of(storage: Storage, container: Container, keys: Sequence[_Key], field: str) -> Shard | None:
+def _shard_of(
+    storage: Storage, container: Container, stored: StoredDocuments, keys: Sequence[_Key], field: str
+) -> Shard | None:
     """A shard of these documents alone. None if one cannot be read, or has its key only in an inner object."""
-    found: dict[int, JsonObject] = {}
-    shard = Shard(container.properties, found.get)
+    shard = Shard(container.properties, stored.document)
     for key, number in sorted(keys, key=lambda each: each[1]):
         epk, item_id, body = storage.execute(_ITEM, (number,)).fetchone()
         document = sound_body(item_id, body)
@@ -101,7 +103,6 @@ def _shard_of(storage: Storage, container: Container, keys: Sequence[_Key], fiel
             return None
         if value.encode() != key:
             return None
-        found[number] = document
         shard.put(number, document, epk)
     return shard
 

@@ -93,6 +93,12 @@ class ContainerProperties:
         """The partition key paths, split: `(("user_id",), ("thread_id",))`."""
         return tuple(path_segments(path) for path in self.partition_key_paths)
 
+    @cached_property
+    def vector_fields(self) -> Mapping[str, int]:
+        """The fields of the document itself that the vector policy names, and how many numbers each holds."""
+        paths = {path_segments(path): embedding.dimensions for path, embedding in self.vector_embeddings.items()}
+        return {keys[0]: dimensions for keys, dimensions in paths.items() if len(keys) == 1}
+
 
 def path_segments(path: str) -> tuple[str, ...]:
     """Split `/a/"b c"/d` into its names; raises 400 when it does not begin with a slash."""

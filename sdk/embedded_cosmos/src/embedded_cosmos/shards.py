@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import itemgetter
 
-from embedded_cosmos.bodies import lists_left_out, sound_body
+from embedded_cosmos.binary_vectors import StoredDocuments
+from embedded_cosmos.bodies import sound_body
 from embedded_cosmos.catalog import Container
 from embedded_cosmos.partition import EPK_LEVEL_DIGITS, MAX_EPK, EpkRange, shard_key
 from embedded_cosmos.properties import JsonObject
@@ -103,23 +104,19 @@ class ShardCache:
         if shard is not None:
             self._shards.move_to_end(shard_id)
             return shard
-        shard = Shard(container.properties, self._stored)
-        parse = lists_left_out(shard.list_sizes)
+        stored = StoredDocuments(self._storage, container, key, key + MAX_EPK)
+        shard = Shard(container.properties, stored.document, stored.vectors)
         with _collector_paused():
             rows = self._storage.execute(_ALL_ITEMS, (container.number, key, key + MAX_EPK))
-            documents = [(number, epk, name, sound_body(name, body, parse)) for number, epk, name, body in rows]
+            documents = [(number, epk, name, sound_body(name, body), len(body)) for number, epk, name, body in rows]
             # SQLite would copy all bodies to sort them.
-            for number, epk, item_id, document in sorted(documents, key=itemgetter(0)):
+            for number, epk, item_id, document, size in sorted(documents, key=itemgetter(0)):
                 if document is None:
                     shard.damaged[number] = item_id
                 else:
-                    shard.put(number, document, epk)
+                    shard.put(number, document, epk, size)
         self._shards[shard_id] = shard
         return shard
-
-    def _stored(self, number: int) -> JsonObject | None:
-        item_id, body = self._storage.execute(_ITEM, (number,)).fetchone()
-        return sound_body(item_id, body)
 
 
 def is_in_one_shard(epks: EpkRange) -> bool:
@@ -142,4 +139,3 @@ def _collector_paused() -> Iterator[None]:
 
 _NEXT_EPK = "SELECT epk FROM items WHERE container = ? AND epk >= ? AND epk < ? ORDER BY epk LIMIT 1"
 _ALL_ITEMS = "SELECT number, epk, id, body FROM items WHERE container = ? AND epk >= ? AND epk < ?"
-_ITEM = "SELECT id, body FROM items WHERE number = ?"

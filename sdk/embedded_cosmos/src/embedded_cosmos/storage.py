@@ -28,9 +28,11 @@ LOG = logging.getLogger(__name__)
 Synchronous = Literal["NORMAL", "FULL"]
 
 APPLICATION_ID = 0x436F736D  # "Cosm"
-SCHEMA_VERSION = 2
-UNSCRUBBED_VERSION = 1
-"""Earlier versions of the schema that did not overwrite deleted documents. Such a file is rewritten once on opening."""
+SCHEMA_VERSION = 4
+CHANGING_VERSION = 3
+"""A file of an earlier version that is being brought up to date (`upgrade.py`): bodies may contain their vectors."""
+EARLIER_VERSIONS = (1, 2, CHANGING_VERSION)
+"""1 did not overwrite deleted documents, 2 had all vectors in the bodies."""
 BUSY_MILLISECONDS = 5000
 """How long a statement waits for another program that locks the file."""
 MAX_VACUUM_IN_RAM = 256 * 1024 * 1024
@@ -82,14 +84,26 @@ CREATE TABLE offers (
 """
 
 
+_VECTORS = """
+-- The vectors of an item whose body has `[]` in their place; see binary_vectors.py.
+CREATE TABLE IF NOT EXISTS vectors (
+    item INTEGER PRIMARY KEY REFERENCES items ON DELETE CASCADE,
+    fields BLOB NOT NULL,
+    numbers BLOB NOT NULL
+);
+"""
+
+
 class Storage:
     """One connection to one file, or to RAM when there is no path. Callers take turns; see `Engine`.
 
     Attributes:
+        path: The file; None in RAM.
         scrub_due: Whether bytes of deleted documents may be in the file or its log that `scrub` would take out.
     """
 
     def __init__(self, path: Path | None, synchronous: Synchronous) -> None:
+        self.path = path
         self.scrub_due = False
         self._is_read_elsewhere = False
         self._pages: IO[bytes] | None = None
@@ -115,6 +129,27 @@ class Storage:
         except BaseException:
             self.abandon()
             raise
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether an earlier version wrote the file, which was not rewritten to its end since."""
+        (version,) = self.execute("PRAGMA user_version").fetchone()
+        return bool(version != SCHEMA_VERSION)
+
+    def rewrite(self) -> None:
+        """Rewrite the file without unused space and what was deleted, and mark it as up to date.
+
+        A crash leaves it unchanged. Raises an error of SQLite when the disk is full or another program reads.
+        """
+        query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        if self.execute(query).fetchone()[0] > MAX_VACUUM_IN_RAM:
+            self.execute("PRAGMA temp_store = FILE")
+        try:
+            self.execute("VACUUM")
+            self.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        finally:
+            with suppress(sqlite3.Error):
+                self.execute("PRAGMA temp_store = MEMORY")
 
     def abandon(self) -> None:
         """Roll back a transaction that an interrupt left open."""
@@ -206,9 +241,9 @@ def _prepare(connection: sqlite3.Connection, path: Path | None, synchronous: Syn
     is_new = tables == 0 and application == 0
     if not is_new and application != APPLICATION_ID:
         raise EngineFileError(f"{path} is an SQLite database of another program, not a store of embedded_cosmos.")
-    if not is_new and version not in (SCHEMA_VERSION, UNSCRUBBED_VERSION):
+    if not is_new and version not in (SCHEMA_VERSION, *EARLIER_VERSIONS):
         raise EngineFileError(
-            f"{path} has schema version {version}, but this version of embedded_cosmos reads {SCHEMA_VERSION}."
+            f"{path} has schema version {version}, but this version of embedded_cosmos reads up to {SCHEMA_VERSION}."
         )
     _overwrite_deleted(connection, path)
     connection.execute("PRAGMA temp_store = MEMORY")
@@ -216,15 +251,14 @@ def _prepare(connection: sqlite3.Connection, path: Path | None, synchronous: Syn
     connection.execute(f"PRAGMA synchronous = {synchronous}")
     connection.execute("PRAGMA foreign_keys = ON")
     if is_new:
-        connection.executescript(
-            f"BEGIN;{_SCHEMA}PRAGMA application_id = {APPLICATION_ID};PRAGMA user_version = {SCHEMA_VERSION};COMMIT;"
-        )
+        marks = f"PRAGMA application_id = {APPLICATION_ID};PRAGMA user_version = {SCHEMA_VERSION};"
+        connection.executescript(f"BEGIN;{_SCHEMA}{_VECTORS}{marks}COMMIT;")
         return
     damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if damage != "ok":
         raise EngineFileError(f"{path} is damaged: {damage}.")
-    if version == UNSCRUBBED_VERSION:
-        _rewrite(connection, path)
+    if version != SCHEMA_VERSION:
+        connection.executescript(f"BEGIN;{_VECTORS}PRAGMA user_version = {CHANGING_VERSION};COMMIT;")
 
 
 def _overwrite_deleted(connection: sqlite3.Connection, path: Path | None) -> None:
@@ -235,20 +269,3 @@ def _overwrite_deleted(connection: sqlite3.Connection, path: Path | None) -> Non
             f"{path or 'A store in RAM'} cannot be opened: this SQLite ({sqlite3.sqlite_version}) knows no"
             " 'PRAGMA secure_delete', so what is deleted would stay in the file. Use another build of Python or SQLite."
         )
-
-
-def _rewrite(connection: sqlite3.Connection, path: Path | None) -> None:
-    """Rewrite the file without data that was deleted before `secure_delete`. A crash leaves the store unchanged."""
-    (size,) = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").fetchone()
-    LOG.warning("%s (%d MB) is rewritten once, without what was deleted from it before", path, size >> 20)
-    if size > MAX_VACUUM_IN_RAM:
-        connection.execute("PRAGMA temp_store = FILE")
-    try:
-        connection.execute("VACUUM")
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-    except sqlite3.OperationalError as error:
-        # Most likely the disk is full or another program reads. The store can still be used.
-        LOG.warning("%s could not be rewritten, which will be tried again when it is opened next: %s", path, error)
-    finally:
-        with suppress(sqlite3.Error):
-            connection.execute("PRAGMA temp_store = MEMORY")

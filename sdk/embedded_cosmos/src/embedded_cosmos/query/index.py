@@ -21,7 +21,7 @@ from embedded_cosmos.query.analysis import Analyzer
 from embedded_cosmos.query.columns import Column, Mask, Slots, grown
 from embedded_cosmos.query.elements import ElementIndex
 from embedded_cosmos.query.fulltext import TextIndex
-from embedded_cosmos.query.vectors import VectorIndex
+from embedded_cosmos.query.vectors import Vector, VectorIndex
 from embedded_cosmos.sql.operators import member
 from embedded_cosmos.sql.values import UNDEFINED, Json
 
@@ -45,7 +45,12 @@ class _Index(Protocol):
     def reserve(self, capacity: int) -> None: ...
 
 
+class _Adding(_Index, Protocol):
+    def add(self, slot: int, value: Json) -> None: ...
+
+
 _I = TypeVar("_I", bound=_Index)
+_A = TypeVar("_A", bound=_Adding)
 
 
 class Shard:
@@ -57,10 +62,22 @@ class Shard:
         damaged: The ids, by rid, of documents that are in the store and cannot be read.
     """
 
-    def __init__(self, properties: ContainerProperties, stored: Callable[[int], JsonObject | None]) -> None:
-        """An empty shard. `stored` reads the whole document of a rid from the store; None if it is damaged."""
+    def __init__(
+        self,
+        properties: ContainerProperties,
+        stored: Callable[[int], JsonObject | None],
+        binary: Callable[[str], Iterable[tuple[Sequence[int], Vector]]] = lambda field: (),
+    ) -> None:
+        """An empty shard.
+
+        Args:
+            properties: Those of its container.
+            stored: Reads the whole document of a rid from the store; None if it is damaged.
+            binary: Reads the vectors of a field that the store has as binary numbers: rids, and a matrix of them.
+        """
         self.properties = properties
         self._stored = stored
+        self._binary = binary
         self._dimensions: dict[Keys, int] = {
             path_segments(path): embedding.dimensions for path, embedding in properties.vector_embeddings.items()
         }
@@ -83,10 +100,11 @@ class Shard:
         self._elements: dict[Keys, ElementIndex] = {}
         self._is_quick: dict[str, bool] = {}
 
-    def put(self, rid: int, document: JsonObject, epk: str) -> None:
+    def put(self, rid: int, document: JsonObject, epk: str, size: int | None = None) -> None:
         """Insert the document, or replace the one of this rid. The shard keeps it; it must not change afterwards.
 
-        As long as no query has used the shard, lists of the policy's vectors may be empty.
+        As long as no query has used the shard, lists of the policy's vectors may be empty. `size` is that of the JSON
+        without these, if it is known.
         """
         self.damaged.pop(rid, None)
         slot = self._slots.get(rid)
@@ -94,7 +112,7 @@ class Shard:
             slot = self._append(rid)
         else:
             self._forget(slot)
-        self._store(slot, document)
+        self._store(slot, document, size)
         self._epks.put(slot, epk)
         for keys, column in list(self._columns.items()):
             column.put(slot, value_at(document, keys))
@@ -121,11 +139,6 @@ class Shard:
         if dead > _DEAD_TOLERATED and dead > len(self):
             self._compact()
 
-    @property
-    def list_sizes(self) -> dict[str, int]:
-        """How many numbers the policy's vectors have, by field, as far as they are fields of the document itself."""
-        return {str(keys[0]): size for keys, size in self._dimensions.items() if len(keys) == 1}
-
     def __len__(self) -> int:
         return len(self._slots)
 
@@ -144,7 +157,7 @@ class Shard:
         """The document of a live slot; unless it is to be whole, vectors of the policy may be empty."""
         document = self._documents[slot]
         assert document is not None, "a selected slot is live"
-        if whole and any(value_at(document, keys) is _LEFT_OUT for keys in self._dimensions):
+        if whole and any(value_at(document, keys) == _LEFT_OUT for keys in self._dimensions):
             return self._stored(int(self._rids[slot])) or document
         return document
 
@@ -170,7 +183,14 @@ class Shard:
         """The values of a property."""
         # Of a list, a column only knows that it is one.
         inside = any(len(keys) > len(of_vector) and overlap(keys, of_vector) for of_vector in self._dimensions)
-        return self._built(self._columns, keys, lambda: Column(len(self._rids)), Column.fill, whole=inside)
+
+        def build() -> Column:
+            column = Column(len(self._rids))
+            slots = list(self._slots.values())
+            column.fill(slots, (value_at(self.document(slot, inside), keys) for slot in slots))
+            return column
+
+        return self._built(self._columns, keys, build)
 
     def reader(self, keys: Keys) -> Callable[[int], Json]:
         """What reads a property of a slot; vectors of the policy may be empty."""
@@ -178,43 +198,44 @@ class Shard:
 
     def vectors(self, keys: Keys) -> VectorIndex:
         """The vectors of a property that is in the vector policy."""
-        dimensions = self._dimensions[keys]
-        return self._built(
-            self._vectors, keys, lambda: VectorIndex(dimensions, len(self._rids)), _each(VectorIndex.put), whole=True
-        )
+
+        def build() -> VectorIndex:
+            index = VectorIndex(self._dimensions[keys], len(self._rids))
+            if len(keys) == 1:
+                for rids, matrix in self._binary(str(keys[0])):
+                    known = np.array([rid in self._slots for rid in rids], np.bool_)
+                    index.fill([self._slots[rid] for rid in rids if rid in self._slots], matrix[known])
+            for slot in self._slots.values():
+                if not index.has(slot) and value_at(self.document(slot, whole=False), keys) == _LEFT_OUT:
+                    index.put(slot, value_at(self.document(slot), keys))
+            return index
+
+        return self._built(self._vectors, keys, build)
 
     def texts(self, keys: Keys, analyzer: Analyzer) -> TextIndex:
         """The inverted index of a property."""
-        return self._built(
-            self._texts, keys, lambda: TextIndex(analyzer, len(self._rids)), _each(TextIndex.add), whole=False
-        )
+        return self._built(self._texts, keys, lambda: self._filled(TextIndex(analyzer, len(self._rids)), keys))
 
     def elements(self, keys: Keys) -> ElementIndex:
         """The strings in the lists of a property that is no vector of the policy."""
-        return self._built(self._elements, keys, ElementIndex, _each(ElementIndex.add), whole=False)
+        return self._built(self._elements, keys, lambda: self._filled(ElementIndex(), keys))
 
     def is_vector(self, keys: Keys) -> bool:
         """Whether a path is that of a vector of the policy, or of what contains one or is in one."""
         return any(overlap(keys, of_vector) for of_vector in self._dimensions)
 
-    def _built(
-        self,
-        indexes: dict[Keys, _I],
-        keys: Keys,
-        create: Callable[[], _I],
-        fill: Callable[[_I, Sequence[int], Iterable[Json]], None],
-        *,
-        whole: bool,
-    ) -> _I:
+    def _filled(self, index: _A, keys: Keys) -> _A:
+        for slot in self._slots.values():
+            index.add(slot, value_at(self.document(slot, whole=False), keys))
+        return index
+
+    def _built(self, indexes: dict[Keys, _I], keys: Keys, build: Callable[[], _I]) -> _I:
         index = indexes.get(keys)
         if index is None:
             with self._lock:
                 index = indexes.get(keys)
                 if index is None:
-                    index = create()
-                    slots = list(self._slots.values())
-                    fill(index, slots, (value_at(self.document(slot, whole), keys) for slot in slots))
-                    indexes[keys] = index
+                    index = indexes[keys] = build()
         return index
 
     def is_quick(self, query: str) -> bool:
@@ -245,12 +266,12 @@ class Shard:
         self._live[slot] = True
         return slot
 
-    def _store(self, slot: int, document: JsonObject) -> None:
+    def _store(self, slot: int, document: JsonObject, size: int | None) -> None:
         for keys in self._dimensions:
-            if type(value_at(document, keys)) is list:
-                document = _with_value(document, keys, _LEFT_OUT)
+            if type(vector := value_at(document, keys)) is list and vector:
+                document, size = _with_value(document, keys, _LEFT_OUT), None
         self._documents[slot] = document
-        self._sizes[slot] = int(_BYTES_OF_JSON * len(orjson.dumps(document)))
+        self._sizes[slot] = int(_BYTES_OF_JSON * (size or len(orjson.dumps(document))))
         self._document_bytes += self._sizes[slot]
 
     def _forget(self, slot: int) -> None:
@@ -278,20 +299,10 @@ class Shard:
 
     def _compact(self) -> None:
         epks = self._epks
-        living = [(rid, self.document(slot), epks.string(slot)) for rid, slot in self._slots.items()]
+        living = [(rid, self.document(slot, whole=False), epks.string(slot)) for rid, slot in self._slots.items()]
         self._clear()
         for rid, document, epk in living:
             self.put(rid, document, epk)
-
-
-def _each(put: Callable[[_I, int, Json], None]) -> Callable[[_I, Sequence[int], Iterable[Json]], None]:
-    """What fills an index slot by slot."""
-
-    def fill(index: _I, slots: Sequence[int], values: Iterable[Json]) -> None:
-        for slot, value in zip(slots, values, strict=True):
-            put(index, slot, value)
-
-    return fill
 
 
 def value_at(document: JsonObject, keys: Keys) -> Json:

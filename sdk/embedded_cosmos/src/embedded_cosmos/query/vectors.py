@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import cast, get_args
 
 import numpy as np
@@ -84,6 +85,19 @@ class VectorIndex:
         self._norms[slot] = math.sqrt(float(vector @ vector))
         self._present[slot] = True
         self._count += 1
+
+    def fill(self, slots: Sequence[int], vectors: Vector) -> None:
+        """Set the vectors of slots that have none: the rows of a matrix, finite numbers all."""
+        if not len(self._matrix):
+            self._matrix = grown(self._matrix, self._capacity)
+        self._matrix[slots] = vectors
+        self._norms[slots] = _norms(self._matrix[slots])
+        self._present[slots] = True
+        self._count += len(slots)
+
+    def has(self, slot: int) -> bool:
+        """Whether a slot has a vector."""
+        return bool(self._present[slot])
 
     def discard(self, slot: int) -> None:
         """Take the vector of a slot out again, if it has one."""
