@@ -238,6 +238,14 @@ def test_filters_narrow_the_timeline(seen: Looking):
     assert "Remove a filter to see more." in seen.show("timeline?q=unheard-of")
 
 
+def test_a_conversation_named_by_dots_is_shown(seen: Looking, world: World):
+    for thread in (".", ".."):
+        world.do(world.memory.user("ann").thread(thread).add("user", f"Said in {thread}"))
+        assert f"Said in {thread}" in seen.show(f"turns/{thread}")
+        seen.show(f"live/{thread}")
+        seen.page.get_by_text(f"Said in {thread}", exact=True).first.wait_for()
+
+
 def test_a_filter_that_looked_at_the_newest_only_says_so(seen: Looking):
     def with_more(route: Any) -> None:
         route.fulfill(json={**route.fetch().json(), "next": "a-token"})

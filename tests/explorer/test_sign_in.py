@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import quote
 
 import httpx2 as httpx
 import pytest
@@ -90,6 +91,26 @@ async def test_a_forged_cookie_opens_no_session(memory: AsyncMemory):
         for value in (f"{forged}.{mac}", f"{content}.", content, "", ".", token, f"{content}.{mac}é"):
             answer = await http.get("/ui/session", headers={"cookie": f"{made.name}={value}".encode()})
             assert answer.status_code == 401, value
+
+
+async def test_a_cookie_that_names_no_key_is_refused(memory: AsyncMemory):
+    async with explored(memory) as (http, explorer):
+        await signed_in(http, explorer)
+        [made] = list(http.cookies.jar)
+        content = json.loads(base64.urlsafe_b64decode(made.value.partition(".")[0] + "==="))
+        for given, status in ((content, 200), ({k: v for k, v in content.items() if k != "credential"}, 401)):
+            value = explorer.sessions._signed("cookie", given)
+            assert (await http.get("/ui/session", headers={"cookie": f"{made.name}={value}"})).status_code == status
+
+
+@pytest.mark.parametrize("thread", [".", "..", "a%b", "%2E", "ä ö+c", "x&y=1"])
+async def test_the_page_reaches_threads_of_every_name(memory: AsyncMemory, thread: str):
+    await memory.user("maya").thread(thread).add("user", "Here I am.")
+    async with explored(memory) as (http, explorer):
+        await signed_in(http, explorer)
+        twice = quote(quote(thread, safe="").replace(".", "%2E"), safe="")
+        answer = await http.get(f"/ui/v1/threads/{twice}/turns", headers=MAYA)
+        assert [turn["content"] for turn in answer.json()["turns"]] == ["Here I am."]
 
 
 async def test_the_cookie_counts_for_what_the_page_sends_and_nothing_else(memory: AsyncMemory):

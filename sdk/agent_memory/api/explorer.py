@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Annotated, cast
+from urllib.parse import unquote
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
@@ -87,7 +88,10 @@ class Explorer:
 
 
 class UnderPage:
-    """Passes `/ui/v1/…` to the API, marked as sent by the page."""
+    """Passes `/ui/v1/…` to the API, marked as sent by the page.
+
+    The page encodes its paths twice, because browsers resolve a segment `.` or `..`, which is a valid id.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -96,7 +100,7 @@ class UnderPage:
         """Passes the request on."""
         if scope["type"] == "http" and scope["path"].startswith(API_PREFIX):
             raw = scope.get("raw_path") or scope["path"].encode()
-            scope = {**scope, "path": scope["path"][3:], "raw_path": raw[3:], UNDER_PAGE: True}
+            scope = {**scope, "path": unquote(scope["path"][3:]), "raw_path": raw[3:], UNDER_PAGE: True}
         await self._app(scope, receive, send)
 
 

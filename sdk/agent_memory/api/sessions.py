@@ -128,10 +128,12 @@ class Sessions:
         """The session of a request's cookie, if it came by the host name that it was opened under."""
         found = self._read("cookie", request.cookies.get(cookie_name(request), ""))
         store = store_of(request)
-        if found is None or found["host"] != host_of(request) or await _has_ended(store, found["id"]):
+        if found is None or "credential" not in found:  # earlier versions did not say with which key it was opened
+            return None
+        if found["host"] != host_of(request) or await _has_ended(store, found["id"]):
             return None
         rights = (found.get("acts", False), found.get("operates", False), frozenset(found["groups"]))
-        caller = Caller(found["name"], found["user"], *rights, credential=found.get("credential", ""))
+        caller = Caller(found["name"], found["user"], *rights, credential=found["credential"])
         session = Session(found["id"], caller, found["host"], found["ends"], found["platform"])
         unlocked, unlocking = found["unlocked"], found.get("unlocking", "")
         if unlocked <= time.time() or await _has_ended(store, unlocking):

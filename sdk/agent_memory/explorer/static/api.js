@@ -41,6 +41,12 @@ function fromSnapshot(key) {
   return found;
 }
 
+// Browsers resolve `.` and `..` in a path, also as %2E. The server decodes the paths of the page twice.
+function encodedAgain(path) {
+  const segment = (text) => (/^\.\.?$/.test(text) ? text.replaceAll(".", "%2E") : text).replaceAll("%", "%25");
+  return path.split("/").map(segment).join("/");
+}
+
 async function ask(user, method, path, { params, body, headers } = {}) {
   const key = keyOf(user || "", method, path, params, body);
   if (snapshot) return fromSnapshot(key);
@@ -50,7 +56,7 @@ async function ask(user, method, path, { params, body, headers } = {}) {
   if (body !== undefined) sent["content-type"] = "application/json";
   let response;
   try {
-    response = await fetch(`.${path}` + (query ? `?${query}` : ""), {
+    response = await fetch(`.${encodedAgain(path)}` + (query ? `?${query}` : ""), {
       method,
       headers: sent,
       body: body === undefined ? undefined : JSON.stringify(body),

@@ -156,10 +156,10 @@ function App() {
       <span class="space"></span>
       ${snapshot ? html`<span class="quiet">exported <${Time} at=${snapshot.at} /></span>` : html`
         ${user && html`<button onClick=${save}>${exporting || "Export page"}</button>`}
-        <button class=${session.locked ? "" : "unlocked"} aria-pressed=${!session.locked} onClick=${() => (session.locked ? unlock() : lock(true))}>${session.locked ? "Read-only" : "Changes allowed"}</button>`}
+        <button class=${session.locked ? "" : "unlocked"} title=${session.locked ? "Nothing can be changed from this page. Choose it to allow changes." : "Choose it to forbid changes again."} aria-pressed=${!session.locked} onClick=${() => (session.locked ? unlock() : lock(true))}>${session.locked ? "Read-only" : "Changes allowed"}</button>`}
     </header>
-    <div class="body"><${Nav} user=${user || ""} view=${view} names=${names} signOut=${!snapshot && signOut} />
-      <main id="main" tabindex="-1">${user ? html`<${View} key=${at} />` : html`<${Empty} title="This store is empty">It has no users yet. Write a conversation with “agent-memory ingest FILE --user ann”.<//>`}</main></div>
+    <div class="body"><${Nav} user=${user} view=${view} names=${user ? names : []} signOut=${!snapshot && signOut} />
+      <main id="main" tabindex="-1">${user ? html`<${View} key=${at} />` : html`<h1>Agent Memory</h1><${Empty} title="This store is empty">Nobody has talked yet. Add a conversation with “agent-memory ingest FILE --user ann”, or <a href=${routeTo("me", "live")}>write one here</a>.<//>`}</main></div>
     ${asking && html`<${Dialog} title="Allow changes?" close=${() => { asking(false); setAsking(null); }}>
       <p>The explorer changes nothing until you allow it. You can then change the memory of <strong>${user}</strong> for 15 minutes.</p>
       <div class="actions"><button class="primary" onClick=${async () => { try { await lock(false); asking(true); } catch (problem) { setError(problem); asking(false); } setAsking(null); }}>Allow changes</button>

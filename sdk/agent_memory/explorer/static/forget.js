@@ -40,7 +40,7 @@ export function Tree({ items, open }) {
 function Receipt({ receipt }) {
   const number = Object.values(receipt.deleted).reduce((sum, ids) => sum + ids.length, 0);
   return html`<section class="notice done" role="status"><h2>Forgotten</h2>
-    <p>${counted(number, "document")} deleted on <${Time} at=${receipt.at} />: ${Object.entries(receipt.deleted).filter(([, ids]) => ids.length).map(([type, ids]) => `${ids.length} ${type}`).join(", ") || "nothing"}.</p>
+    <p>${counted(number, "item")} deleted on <${Time} at=${receipt.at} />: ${Object.entries(receipt.deleted).filter(([, ids]) => ids.length).map(([type, ids]) => `${ids.length} ${type}`).join(", ") || "nothing"}.</p>
     ${receipt.rebuilt.length > 0 && html`<p>Rebuilt: ${receipt.rebuilt.join(", ")}.</p>`}
     ${receipt.pending.length > 0 && html`<p>Still pending in the background: ${receipt.pending.join(", ")}.</p>`}
     <button onClick=${() => download("receipt.json", "application/json", JSON.stringify(receipt, null, 2))}>Save the receipt</button></section>`;
@@ -55,7 +55,7 @@ function Plan({ asked }) {
   return html`<${Answered} of=${answer} what="Making the plan">${(plan) => {
     if (plan.items.length === 0) return html`<${Empty} title="Nothing to delete">No turn and no memory matches.<//>`;
     const words = `forget ${plan.items.length}`;
-    return html`<section><h2>${counted(plan.items.length, "document")} would be deleted</h2><${Tree} items=${plan.items} open=${true} /></section>
+    return html`<section><h2>${counted(plan.items.length, "item")} would be deleted</h2><${Tree} items=${plan.items} open=${true} /></section>
       ${plan.kept.length > 0 && html`<section><h2>Kept, although it comes from the same turns</h2><${Tree} items=${plan.kept} open=${false} /></section>`}
       ${!snapshot && html`<form class="confirm" onSubmit=${(event) => event.preventDefault()}>
         <p>This cannot be undone. It is remembered again only if somebody says it again.</p>

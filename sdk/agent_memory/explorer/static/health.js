@@ -57,6 +57,7 @@ export function Health() {
   const stats = useAnswer(() => memory.stats(), [user]);
   const health = useAnswer(() => (session.operates ? memory.health() : Promise.resolve(null)), []);
   return html`<div class="view"><h1>Health</h1>
+    <p class="quiet">Whether the background work keeps up: each turn is processed once, and memories are made of it.</p>
     ${session.operates ? html`<${Answered} of=${health}>${(found) => html`<${Service} health=${found} />`}<//><${DeadLetters} />` : html`<p class="quiet">Only the operator sees the state of the service.</p>`}
     <h2>Memory of ${user}</h2><${Answered} of=${stats}>${(found) => html`<dl class="figures">
       <${Figure} name="Memories" value=${found.memories.toLocaleString("en")} note=${`${found.superseded.toLocaleString("en")} replaced`} />
@@ -73,7 +74,8 @@ export function Audit() {
   const only = params.only === "changes";
   const set = (changes) => replaceRoute(routeTo(user, "audit", "", { ...params, ...changes }));
   const answer = useAnswer(() => memory.audit({ limit }), [user, limit]);
-  return html`<div class="view"><h1>Audit</h1><${Answered} of=${answer}>${(found) => {
+  return html`<div class="view"><h1>Audit</h1>
+    <p class="quiet">Who read and changed the memory of ${user}, newest first.</p><${Answered} of=${answer}>${(found) => {
     const entries = found.entries.filter((one) => !only || one.changes);
     const choice = html`<div class="filters"><${Field} label="Entries"><select value=${limit} onChange=${(event) => set({ limit: event.target.value })}>${[100, 300, 1000].map((one) => html`<option value=${one} selected=${limit === one}>${one}</option>`)}</select><//>
       <label class="check"><input type="checkbox" checked=${only} onChange=${(event) => set({ only: event.target.checked ? "changes" : "" })} /> changes only</label></div>`;

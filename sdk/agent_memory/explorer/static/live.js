@@ -80,7 +80,7 @@ function Conversation({ thread }) {
   };
   const waits = `${counted(waiting, "turn is", "turns are")} unprocessed. Processing starts after ten turns or a pause, or with “Process now”.`;
   return html`<div class="view live"><div class="head"><h1>Live</h1><span class="quiet">${thread}${connected === null ? "" : connected ? " · connected" : " · checking every few seconds"}</span></div>
-    <p class="quiet">Write a conversation on the left. On the right, see what is remembered from it, and what it replaces.</p>
+    <p class="quiet">Write a conversation, and see what is remembered from it and what it replaces.</p>
     ${error && html`<${Problem} error=${error} />`}
     <div class="pair"><section aria-label="Conversation"><h2>Conversation</h2>
       <div class="talk">${turns.map((turn) => html`<${Turn} key=${turn.id} turn=${turn} />`)}${turns.length === 0 && html`<${Empty} title="No turns yet">Write “My budget for the trip is $3,000.” and process it. Then write “We raised the budget for the trip to $4,000.” and process it, too.<//>`}</div>

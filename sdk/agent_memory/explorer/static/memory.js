@@ -1,7 +1,7 @@
 // Memory: what one says, the words that it rests on, its versions, and what can be done with it.
 
 import { html, useState } from "./vendor/preact-htm.js";
-import { snapshot } from "./api.js";
+import { ApiError, snapshot } from "./api.js";
 import { routeTo } from "./route.js";
 import { day, difference, lineOf, percent, reasonOf, span } from "./text.js";
 import { Answered, Change, Empty, Kind, MemoryLine, StateOf, Tags, Time, Turn, useAnswer, usePage } from "./ui.js";
@@ -97,8 +97,10 @@ function Linked({ title, items, empty }) {
 
 export function MemoryView() {
   const { memory, id, user } = usePage();
-  const answer = useAnswer(() => memory.why(id), [user, id]);
-  return html`<div class="view memory">${answer[1] && html`<h1>Memory</h1>`}<${Answered} of=${answer} what="Loading the memory">${(found) => {
+  const answer = useAnswer(() => memory.why(id).catch((error) => {
+    throw error.status === 404 && !snapshot ? new ApiError(404, error.code, `There is no memory with the id “${id}”. It may have been forgotten, or it belongs to another user.`) : error;
+  }), [user, id]);
+  return html`<div class="view memory">${answer[1] && html`<p class="crumb"><a href=${routeTo(user, "timeline")}>Timeline</a></p><h1>Memory</h1>`}<${Answered} of=${answer} what="Loading the memory">${(found) => {
     const shown = found.memory;
     return html`<p class="crumb"><a href=${routeTo(user, "timeline")}>Timeline</a> / ${lineOf(shown, 40)}</p>
     <div class="columns"><div>

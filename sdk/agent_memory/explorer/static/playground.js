@@ -12,6 +12,9 @@ const PARTS = {
   date: "the time that is asked about", unplaced: "its conversation is unknown", agent: "said by an agent", asked: "a question itself",
 };
 
+// The ways on which a memory was found.
+const FOUND = { vector: "meaning", words: "words", neighbour: "the talk around another hit", source: "what was derived from it", link: "a link", fresh: "being new" };
+
 const HUES = 6;
 
 // One hue for each part, in the bars and in the legend; what is rare shares the last one.
@@ -21,10 +24,10 @@ function hue(name) {
 }
 
 const DECIDED = {
-  gate: "Whether the question needs the memory at all.",
-  query: "Whether the question was completed from the conversation before it was searched for.",
-  archive: "Whether older, archived talk was searched, too.",
-  "searched for": "The question as it was searched for.",
+  gate: ["needs the memory", "Whether the question needs the memory at all."],
+  query: ["wording", "Whether the question was completed from the conversation before it was searched for."],
+  archive: ["archived talk", "Whether older, archived talk was searched, too."],
+  searched: ["searched for", "The question as it was searched for."],
 };
 
 const BUDGET = 650;
@@ -53,13 +56,13 @@ function Hits({ hits }) {
   const most = Math.max(...hits.map((hit) => hit.score), 0.001);
   const names = [...new Set(hits.flatMap((hit) => Object.keys(hit.why).filter((name) => hit.why[name] > 0)))];
   const less = (hit) => Object.entries(hit.why).filter(([, value]) => value <= -0.005).map(([name, value]) => ` · ${value.toFixed(2).replace("-", "−")} for ${PARTS[name] || name}`).join("");
-  return html`<ol class="hits">${hits.map((hit) => html`<li key=${hit.memory.id}>
+  return html`<p class="legend">Parts of the score: ${names.map((name) => html`<span key=${name}><i class=${`part part-${hue(name)}`}></i> ${PARTS[name] || name}</span>`)}</p>
+    <ol class="hits">${hits.map((hit) => html`<li key=${hit.memory.id}>
       <a href=${routeTo(user, "memory", hit.memory.id)}>${lineOf(hit.memory, 200)}</a>
       <${Score} hit=${hit} most=${most} />
-      <div class="meta"><${Kind} memory=${hit.memory} /> ${day(hit.memory.created_at)} · score ${hit.score.toFixed(2)}${less(hit)}${hit.relevance !== null && hit.relevance !== undefined ? ` · relevance ${percent(hit.relevance)}` : ""}${hit.found_by.length ? ` · found by ${hit.found_by.join(", ")}` : ""}</div>
+      <div class="meta"><${Kind} memory=${hit.memory} /> ${day(hit.memory.created_at)} · score ${hit.score.toFixed(2)}${less(hit)}${hit.relevance !== null && hit.relevance !== undefined ? ` · relevance ${percent(hit.relevance)}` : ""}${hit.found_by.length ? ` · found by ${hit.found_by.map((way) => FOUND[way] || way).join(", ")}` : ""}</div>
       ${hit.explanation && html`<details><summary>Why</summary><p>${hit.explanation}</p></details>`}
-    </li>`)}</ol>
-    <p class="legend">${names.map((name) => html`<span key=${name}><i class=${`part part-${hue(name)}`}></i> ${PARTS[name] || name}</span>`)}</p>`;
+    </li>`)}</ol>`;
 }
 
 // The lines of a context, each with the number of its section.
@@ -95,7 +98,7 @@ function Context({ context, budget }) {
     <div class="budget" role="img" aria-label=${`${context.tokens} of ${budget} tokens are used`}>${sections.map((one, at) => html`<i class=${`section section-${at % 6}`} style=${{ width: `${share(at)}%` }} title=${one.title}></i>`)}</div>
     ${context.skipped_reason && html`<p class="notice waits">No context: ${context.skipped_reason}.</p>`}
     ${context.degraded.map((one) => html`<p class="notice waits">${one}</p>`)}
-    <dl class="decisions">${Object.entries(context.decisions).map(([name, value]) => html`<div key=${name} title=${DECIDED[name]}><dt>${name}</dt><dd>${value}</dd></div>`)}${context.query && html`<div title=${DECIDED["searched for"]}><dt>searched for</dt><dd>${context.query}</dd></div>`}</dl>
+    <dl class="decisions">${Object.entries({ ...context.decisions, ...(context.query ? { searched: context.query } : {}) }).map(([name, value]) => html`<div key=${name} title=${DECIDED[name]?.[1]}><dt>${DECIDED[name]?.[0] || name}</dt><dd>${name === "gate" ? value.replace(/^search$/, "yes").replace(/^skip: /, "no: ") : value}</dd></div>`)}</dl>
     ${context.text ? html`<div class="told" tabindex="0" role="region" aria-label="The context as the agent gets it">${sections.map((one, at) => html`<div class=${`section section-${at % 6}`}>${one.lines.join("\n")}</div>`)}</div>` : html`<${Empty} title="The context is empty">No memory is relevant to this question.<//>`}
     ${context.left_out.length > 0 && html`<${LeftOut} items=${context.left_out} />`}
     ${context.used.some((one) => one.earlier) && html`<p class="quiet">${counted(context.used.filter((one) => one.earlier).length, "line is", "lines are")} marked: a newer memory exists.</p>`}

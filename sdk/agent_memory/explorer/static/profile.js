@@ -27,7 +27,8 @@ function Line({ text, ids }) {
 export function Profile() {
   const { memory, user } = usePage();
   const answer = useAnswer(() => memory.profile().catch((error) => (error.status === 404 && error.code === "not_found" ? null : Promise.reject(error))), [user]);
-  return html`<div class="view"><h1>Profile</h1><${Answered} of=${answer} what="Loading the profile">${(profile) => {
+  return html`<div class="view"><h1>Profile</h1>
+    <p class="quiet">What is known about this person across all conversations. An agent is told it at the start of each one.</p><${Answered} of=${answer} what="Loading the profile">${(profile) => {
     const make = html`<${Change} does=${() => memory.process("profile")} done=${answer[2]}>Update now<//>`;
     if (!profile) return html`<${Empty} title="No profile yet">It is written from the memories of all conversations, after some turns.<//><p>${make}</p>`;
     return html`${Object.entries(SECTIONS).filter(([name]) => profile[name].length > 0).map(([name, title]) => html`<section key=${name}><h2>${title}</h2><ul class="plain">

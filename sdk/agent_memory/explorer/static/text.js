@@ -47,6 +47,11 @@ export function lineOf(memory, length = 240) {
   return short(said, length);
 }
 
+// An error of the server, as a sentence.
+export function sentence(text) {
+  return text ? `${text[0].toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? "" : "."}` : "";
+}
+
 export function percent(share) {
   return `${Math.round(100 * share)} %`;
 }

@@ -11,7 +11,8 @@ function Threads() {
   const answer = useAnswer(() => memory.threads({ limit: 200 }), [user]);
   const [rest, setRest] = useState([]);
   const [next, setNext] = useState(undefined);
-  return html`<h1>Turns</h1><${Answered} of=${answer} what="Loading the conversations">${(found) => {
+  return html`<h1>Turns</h1>
+    <p class="quiet">A turn is one message. Open a conversation to see its turns, and what is remembered from each.</p><${Answered} of=${answer} what="Loading the conversations">${(found) => {
     const threads = [...found.threads, ...rest];
     const continuation = next === undefined ? found.next : next;
     const more = async () => {
@@ -19,7 +20,7 @@ function Threads() {
       setRest([...rest, ...page.threads]);
       setNext(page.next);
     };
-    if (threads.length === 0) return html`<${Empty} title="No conversations">No turns have been written yet.<//>`;
+    if (threads.length === 0) return html`<${Empty} title="No conversations">No turns have been written yet.${!snapshot && html` <a href=${routeTo(user, "live")}>Write some in Live</a>.`}<//>`;
     return html`<ul class="cards">${threads.map((one) => html`<li key=${one.thread_id}><a class="card" href=${routeTo(user, "turns", one.thread_id)}>
         <strong>${one.thread_id}</strong><span class="meta">${counted(one.turns, "turn")} · last <${Time} at=${one.last_turn_at} />${one.unprocessed_turns > 0 ? ` · ${one.unprocessed_turns} unprocessed` : ""}</span></a></li>`)}</ul>
       ${continuation && !snapshot && html`<button class="more" onClick=${more}>Show more conversations</button>`}`;
@@ -29,7 +30,7 @@ function Threads() {
 function Summary({ summary }) {
   if (!summary) return null;
   const list = (title, items) => items && items.length > 0 && html`<div><h3>${title}</h3><ul>${items.map((one) => html`<li>${one}</li>`)}</ul></div>`;
-  return html`<details class="summary" open><summary>${summary.topic || "Summary"}</summary><p class="said">${summary.content}</p>
+  return html`<details class="summary" open><summary>Summary${summary.topic ? `: ${summary.topic}` : ""}</summary><p class="said">${summary.content}</p>
     ${list("Decisions", summary.decisions)}${list("Open issues", summary.open_issues)}${list("Next steps", summary.next_steps)}</details>`;
 }
 

@@ -3,7 +3,7 @@
 import { createContext, html, useCallback, useContext, useEffect, useRef, useState } from "./vendor/preact-htm.js";
 import { snapshot } from "./api.js";
 import { routeTo } from "./route.js";
-import { counted, day, lineOf, minute, split, utcMinute } from "./text.js";
+import { counted, day, lineOf, minute, sentence, split, utcMinute } from "./text.js";
 
 export const Page = createContext(null);
 
@@ -41,7 +41,7 @@ const PROBLEMS = { 0: "No connection", 401: "You are signed out", 403: "Not allo
 export function Problem({ error, again }) {
   return html`<div class="notice problem" role="alert">
     <strong>${PROBLEMS[error.status] || (error.status >= 500 ? "The server failed" : "That did not work")}</strong>
-    <p>${error.message}${error.wait ? ` Try again in ${counted(error.wait, "second")}.` : ""}</p>
+    <p>${sentence(error.message)}${error.wait ? ` Try again in ${counted(error.wait, "second")}.` : ""}</p>
     ${error.status === 401 ? html`<button onClick=${() => location.reload()}>Sign in</button>` : again && !snapshot && html`<button onClick=${again}>Try again</button>`}
   </div>`;
 }
