@@ -24,8 +24,6 @@ SCOPES = (
     "thread",
     "user_part",
     "user_memories",
-    "user_changes",
-    "user_entities",
     "user_documents",
     "user_controls",
     "user",

@@ -622,64 +622,6 @@ class UserScope:
         """
         return self._portal.run(self._inner.delete_document(id))
 
-    def entities(self, *, kind: str | None = None, limit: int = 100) -> list[Entity]:
-        """The people, places and things that the user's memories name, the most mentioned first.
-
-        They are extracted from the newest 2,000 memories on each call: by capital letters, by the words around a name,
-        and by what a model noted about finished conversations. The kind is a guess. Nothing is stored.
-
-        Args:
-            kind: Only `person`, `place` or `thing`.
-            limit: The most entities, 1 to 1,000.
-
-        Raises:
-            InvalidInput: for another kind or limit.
-        """
-        return self._portal.run(self._inner.entities(kind=kind, limit=limit))
-
-    def entity(self, name: str) -> EntityView:
-        """One person, place or thing, with every memory that names it, oldest first, and the names that appear with it.
-
-        Raises:
-            InvalidInput: if the name is empty, or longer than 255 characters.
-            NotFound: if no memory names it.
-        """
-        return self._portal.run(self._inner.entity(name))
-
-    def changes(self, *, cursor: str | None = None, limit: int = 100) -> Changes:
-        """The changes of the user's memories, oldest first.
-
-        Each change has the memory as it is now. Its type is `added`, `updated` (pinned, linked or approved),
-        `superseded` (replaced or withdrawn; `supersede_reason` says why) or `forgotten` (only a hash of the id is
-        left). A change appears two seconds after it was written, with Azure ten seconds. It may appear twice, with the
-        same `id`. Several changes of one memory between two calls appear as one. Raw talk and memories that wait for
-        review do not appear.
-
-        Args:
-            cursor: Where to begin: the `cursor` of the previous page or change, or `now` for later changes only. By
-                default, the oldest memory comes first.
-            limit: The most documents to read, 1 to 1,000. Documents written in the same second come together.
-
-        Raises:
-            InvalidInput: if the limit is out of range, or the cursor cannot be read.
-        """
-        return self._portal.run(self._inner.changes(cursor=cursor, limit=limit))
-
-    def follow(self, *, cursor: str | None = None, every: float = 2.0) -> Iterator[MemoryChange]:
-        """Yields the changes of the user's memories as they happen, without end. See `changes`.
-
-        Store the `cursor` of the last change that you handled. Pass it to continue after a stop.
-
-        Args:
-            cursor: Where to begin. `now` yields only later changes.
-            every: Seconds between two polls of the store, at least 0.1. Each poll costs one query.
-
-        Raises:
-            InvalidInput: if the cursor cannot be read, or the time is too short.
-            StoreUnavailable: if the store does not answer. Continue with the last cursor.
-        """
-        return self._portal.iterate(self._inner.follow(cursor=cursor, every=every))
-
     def memories(
         self,
         *,
@@ -875,6 +817,64 @@ class UserScope:
             Conflict: if it is active (forget it, or correct it), or was replaced.
         """
         return self._portal.run(self._inner.reject(id))
+
+    def changes(self, *, cursor: str | None = None, limit: int = 100) -> Changes:
+        """The changes of the user's memories, oldest first.
+
+        Each change has the memory as it is now. Its type is `added`, `updated` (pinned, linked or approved),
+        `superseded` (replaced or withdrawn; `supersede_reason` says why) or `forgotten` (only a hash of the id is
+        left). A change appears two seconds after it was written, with Azure ten seconds. It may appear twice, with the
+        same `id`. Several changes of one memory between two calls appear as one. Raw talk and memories that wait for
+        review do not appear.
+
+        Args:
+            cursor: Where to begin: the `cursor` of the previous page or change, or `now` for later changes only. By
+                default, the oldest memory comes first.
+            limit: The most documents to read, 1 to 1,000. Documents written in the same second come together.
+
+        Raises:
+            InvalidInput: if the limit is out of range, or the cursor cannot be read.
+        """
+        return self._portal.run(self._inner.changes(cursor=cursor, limit=limit))
+
+    def follow(self, *, cursor: str | None = None, every: float = 2.0) -> Iterator[MemoryChange]:
+        """Yields the changes of the user's memories as they happen, without end. See `changes`.
+
+        Store the `cursor` of the last change that you handled. Pass it to continue after a stop.
+
+        Args:
+            cursor: Where to begin. `now` yields only later changes.
+            every: Seconds between two polls of the store, at least 0.1. Each poll costs one query.
+
+        Raises:
+            InvalidInput: if the cursor cannot be read, or the time is too short.
+            StoreUnavailable: if the store does not answer. Continue with the last cursor.
+        """
+        return self._portal.iterate(self._inner.follow(cursor=cursor, every=every))
+
+    def entities(self, *, kind: str | None = None, limit: int = 100) -> list[Entity]:
+        """The people, places and things that the user's memories name, the most mentioned first.
+
+        They are extracted from the newest 2,000 memories on each call: by capital letters, by the words around a name,
+        and by what a model noted about finished conversations. The kind is a guess. Nothing is stored.
+
+        Args:
+            kind: Only `person`, `place` or `thing`.
+            limit: The most entities, 1 to 1,000.
+
+        Raises:
+            InvalidInput: for another kind or limit.
+        """
+        return self._portal.run(self._inner.entities(kind=kind, limit=limit))
+
+    def entity(self, name: str) -> EntityView:
+        """One person, place or thing, with every memory that names it, oldest first, and the names that appear with it.
+
+        Raises:
+            InvalidInput: if the name is empty, or longer than 255 characters.
+            NotFound: if no memory names it.
+        """
+        return self._portal.run(self._inner.entity(name))
 
     def thread(
         self,
@@ -1293,64 +1293,6 @@ class GroupScope:
         """
         return self._portal.run(self._inner.delete_document(id))
 
-    def entities(self, *, kind: str | None = None, limit: int = 100) -> list[Entity]:
-        """The people, places and things that the user's memories name, the most mentioned first.
-
-        They are extracted from the newest 2,000 memories on each call: by capital letters, by the words around a name,
-        and by what a model noted about finished conversations. The kind is a guess. Nothing is stored.
-
-        Args:
-            kind: Only `person`, `place` or `thing`.
-            limit: The most entities, 1 to 1,000.
-
-        Raises:
-            InvalidInput: for another kind or limit.
-        """
-        return self._portal.run(self._inner.entities(kind=kind, limit=limit))
-
-    def entity(self, name: str) -> EntityView:
-        """One person, place or thing, with every memory that names it, oldest first, and the names that appear with it.
-
-        Raises:
-            InvalidInput: if the name is empty, or longer than 255 characters.
-            NotFound: if no memory names it.
-        """
-        return self._portal.run(self._inner.entity(name))
-
-    def changes(self, *, cursor: str | None = None, limit: int = 100) -> Changes:
-        """The changes of the user's memories, oldest first.
-
-        Each change has the memory as it is now. Its type is `added`, `updated` (pinned, linked or approved),
-        `superseded` (replaced or withdrawn; `supersede_reason` says why) or `forgotten` (only a hash of the id is
-        left). A change appears two seconds after it was written, with Azure ten seconds. It may appear twice, with the
-        same `id`. Several changes of one memory between two calls appear as one. Raw talk and memories that wait for
-        review do not appear.
-
-        Args:
-            cursor: Where to begin: the `cursor` of the previous page or change, or `now` for later changes only. By
-                default, the oldest memory comes first.
-            limit: The most documents to read, 1 to 1,000. Documents written in the same second come together.
-
-        Raises:
-            InvalidInput: if the limit is out of range, or the cursor cannot be read.
-        """
-        return self._portal.run(self._inner.changes(cursor=cursor, limit=limit))
-
-    def follow(self, *, cursor: str | None = None, every: float = 2.0) -> Iterator[MemoryChange]:
-        """Yields the changes of the user's memories as they happen, without end. See `changes`.
-
-        Store the `cursor` of the last change that you handled. Pass it to continue after a stop.
-
-        Args:
-            cursor: Where to begin. `now` yields only later changes.
-            every: Seconds between two polls of the store, at least 0.1. Each poll costs one query.
-
-        Raises:
-            InvalidInput: if the cursor cannot be read, or the time is too short.
-            StoreUnavailable: if the store does not answer. Continue with the last cursor.
-        """
-        return self._portal.iterate(self._inner.follow(cursor=cursor, every=every))
-
     def memories(
         self,
         *,
@@ -1546,6 +1488,64 @@ class GroupScope:
             Conflict: if it is active (forget it, or correct it), or was replaced.
         """
         return self._portal.run(self._inner.reject(id))
+
+    def changes(self, *, cursor: str | None = None, limit: int = 100) -> Changes:
+        """The changes of the user's memories, oldest first.
+
+        Each change has the memory as it is now. Its type is `added`, `updated` (pinned, linked or approved),
+        `superseded` (replaced or withdrawn; `supersede_reason` says why) or `forgotten` (only a hash of the id is
+        left). A change appears two seconds after it was written, with Azure ten seconds. It may appear twice, with the
+        same `id`. Several changes of one memory between two calls appear as one. Raw talk and memories that wait for
+        review do not appear.
+
+        Args:
+            cursor: Where to begin: the `cursor` of the previous page or change, or `now` for later changes only. By
+                default, the oldest memory comes first.
+            limit: The most documents to read, 1 to 1,000. Documents written in the same second come together.
+
+        Raises:
+            InvalidInput: if the limit is out of range, or the cursor cannot be read.
+        """
+        return self._portal.run(self._inner.changes(cursor=cursor, limit=limit))
+
+    def follow(self, *, cursor: str | None = None, every: float = 2.0) -> Iterator[MemoryChange]:
+        """Yields the changes of the user's memories as they happen, without end. See `changes`.
+
+        Store the `cursor` of the last change that you handled. Pass it to continue after a stop.
+
+        Args:
+            cursor: Where to begin. `now` yields only later changes.
+            every: Seconds between two polls of the store, at least 0.1. Each poll costs one query.
+
+        Raises:
+            InvalidInput: if the cursor cannot be read, or the time is too short.
+            StoreUnavailable: if the store does not answer. Continue with the last cursor.
+        """
+        return self._portal.iterate(self._inner.follow(cursor=cursor, every=every))
+
+    def entities(self, *, kind: str | None = None, limit: int = 100) -> list[Entity]:
+        """The people, places and things that the user's memories name, the most mentioned first.
+
+        They are extracted from the newest 2,000 memories on each call: by capital letters, by the words around a name,
+        and by what a model noted about finished conversations. The kind is a guess. Nothing is stored.
+
+        Args:
+            kind: Only `person`, `place` or `thing`.
+            limit: The most entities, 1 to 1,000.
+
+        Raises:
+            InvalidInput: for another kind or limit.
+        """
+        return self._portal.run(self._inner.entities(kind=kind, limit=limit))
+
+    def entity(self, name: str) -> EntityView:
+        """One person, place or thing, with every memory that names it, oldest first, and the names that appear with it.
+
+        Raises:
+            InvalidInput: if the name is empty, or longer than 255 characters.
+            NotFound: if no memory names it.
+        """
+        return self._portal.run(self._inner.entity(name))
 
     def thread(
         self,

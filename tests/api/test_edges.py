@@ -250,7 +250,7 @@ def short_head(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("short_head")
 @pytest.mark.parametrize("begun", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nhost: localhost\r\nx-slow: "])
-async def test_whoever_does_not_finish_a_head_is_hung_up_on(memory: AsyncMemory, begun: bytes):
+async def test_a_client_that_does_not_finish_the_head_is_disconnected(memory: AsyncMemory, begun: bytes):
     async with serving(memory) as url:
         assert await Wire(url).say(begun) == b""
         # So is whoever has had an answer and begins the next request.
@@ -270,7 +270,9 @@ async def test_an_answer_may_take_longer_than_a_head(memory: AsyncMemory, monkey
         assert statuses(await Wire(url).say(request("GET /health HTTP/1.1"))) == [200]
 
 
-async def test_whoever_does_not_read_an_answer_is_hung_up_on(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
+async def test_a_client_that_does_not_read_the_answer_is_disconnected(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+):
     lost, inherited = asyncio.Event(), server._Connection.connection_lost
 
     def connection_lost(connection: Any, error: Exception | None) -> None:

@@ -52,7 +52,7 @@ def test_a_server_prints_when_it_is_ready_and_stops_on_a_signal(tmp_path: Path, 
     assert "Lives in Lisbon" in found.stdout
 
 
-def test_with_keys_the_header_is_believed_of_nobody(tmp_path: Path):
+def test_with_keys_the_identity_header_is_not_trusted(tmp_path: Path):
     def key(*arguments: str) -> Any:
         return json.loads(CliRunner().invoke(app, ["api-key", *arguments, "--json"]).stdout)
 

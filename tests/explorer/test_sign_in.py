@@ -274,7 +274,7 @@ async def test_a_session_ends_with_the_key_that_opened_it_and_has_its_rights_of_
             assert status == 401 or not state.json()["operates"]
 
 
-async def test_whoever_signs_out_is_out(memory: AsyncMemory):
+async def test_signing_out_ends_the_session(memory: AsyncMemory):
     async with explored(memory) as (http, explorer):
         await signed_in(http, explorer)
         [made] = list(http.cookies.jar)

@@ -174,7 +174,7 @@ async def killed(world: World, workflow: str, number: int, moment: str) -> list[
 
 @pytest.mark.req("S0-105", "S1-25", "S2-28")
 @pytest.mark.parametrize("workflow", [name for name in WORKFLOWS if EVERY_REQUEST or name != "settle_user"])
-def test_whoever_dies_at_a_commit_leaves_what_the_next_one_finishes(workflow: str, tmp_path: Path):
+def test_the_next_process_finishes_a_commit_that_a_crash_interrupted(workflow: str, tmp_path: Path):
     prepared = tmp_path / "prepared.db"
     simulate(0, lambda world: prepare(world, workflow), prepared)
 

@@ -132,7 +132,7 @@ async def test_the_workflow_works_in_pieces_until_a_scan_finds_nothing():
     assert stop.value.value == [piece]
 
 
-async def test_everything_goes_with_nothing_else(memory: AsyncMemory):
+async def test_everything_is_refused_together_with_another_selection(memory: AsyncMemory):
     with pytest.raises(InvalidInput):
         await memory.user("alice").forget("an-id", everything=True)
 

@@ -95,9 +95,7 @@ async def test_a_deleted_conversation_takes_its_expired_talk_with_it(memory: Asy
     assert await scan(memory, "7391") == []
 
 
-async def test_a_turn_whose_time_has_run_out_is_forgotten_by_what_it_said(
-    chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch
-):
+async def test_an_expired_turn_is_forgotten_by_its_words(chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch):
     later = [0.0]
     engine = partial(embedded_cosmos.Engine, clock=lambda: time.time() + later[0])
     monkeypatch.setattr(embedded_cosmos, "Engine", engine)

@@ -204,7 +204,7 @@ async def test_new_turns_do_not_wait_for_deepening_and_closing_gives_up_the_clai
 
 
 @pytest.mark.parametrize("cadence", [QUIET, Cadence(deepen=5, deepen_hours=0)])
-async def test_where_it_is_off_there_is_no_clock(chat: ScriptedChat, cadence: Cadence):
+async def test_without_deepening_there_is_no_clock(chat: ScriptedChat, cadence: Cadence):
     async with opened(chat) as memory:
         assert await claim_deepening(memory.runtime.store, cadence) is None
         assert await memory.runtime.store.read(LEASES, DEEPENING_CLOCK, (DEEPENING_CLOCK,)) is None

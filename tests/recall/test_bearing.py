@@ -40,7 +40,7 @@ async def test_relevance_means_the_same_in_a_small_and_in_a_large_store(memory: 
     assert answers["small"] == pytest.approx(answers["large"], abs=0.1)
 
 
-async def test_nothing_known_is_said_in_a_line_and_a_field(memory: AsyncMemory):
+async def test_a_context_says_in_a_line_and_a_field_that_nothing_is_known(memory: AsyncMemory):
     alice = memory.user("alice")
     for text in SAID:
         await alice.remember(text)

@@ -43,7 +43,7 @@ async def stored(memory: AsyncMemory) -> list[Memory]:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-async def test_words_and_speaker_are_told_apart_whatever_a_speaker_is_called(memory: AsyncMemory, name: str):
+async def test_words_and_speaker_are_separated_whatever_the_speakers_name(memory: AsyncMemory, name: str):
     chat = memory.user("alice").thread("t1")
     await chat.add("user", SAID, name=name, created_at=DAY)
     fresh = await memory.user("alice").search("locker code")

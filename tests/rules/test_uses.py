@@ -66,6 +66,10 @@ async def test_searches_and_contexts_count_what_they_tell(counting: AsyncMemory)
     assert (await alice.get(cat.id)).access_count == 5
     stored, _ = await get_memory(counting.runtime.store, "alice", cat.id)
     assert (stored.updated_at, stored.access_count) == (cat.updated_at, 0)  # the memory itself is left alone
+    await alice.thread("t").process("index")
+    hits = await alice.search("Which cat is called Kit?", limit=20)
+    [kit] = [hit.memory for hit in hits if hit.memory.kind == "chunk"]
+    assert await counted(counting, kit) == 0  # nor does it fade when it is indexed
 
 
 async def test_nothing_is_counted_unless_it_is_asked_for():

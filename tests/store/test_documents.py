@@ -150,6 +150,16 @@ async def test_a_document_passes_the_screen_and_the_switches(memory: AsyncMemory
         await sarah.add_document("x", "text")
 
 
+async def test_a_new_version_that_may_not_be_kept_replaces_the_old_one_with_nothing(memory: AsyncMemory):
+    sarah = memory.user("sarah")
+    await sarah.add_document("notes", "Parking is free on Sundays.")
+    await sarah.update_settings(deny_categories=["health"])
+    refused = await sarah.add_document("notes", "My doctor says that I have asthma.")
+    assert refused.ids == []
+    assert refused.skipped_reason
+    assert await pieces(memory) == []
+
+
 def test_the_documents_of_pieces_name_their_place():
     (piece,) = library.make_pieces("u", "d", ["text"], {"position": 7, "source": "web"}, "model")
     assert piece.metadata == {"position": 0, "source": "web", "doc_type": "document", "document_id": "d"}

@@ -178,7 +178,7 @@ def test_an_import_does_not_put_off_live_turns_that_wait():
 
 
 @pytest.mark.parametrize("mine", ["ann", "ann@example.org", "a" * 255])
-def test_a_run_belongs_to_the_user_in_its_id_and_to_nobody_else(mine: str):
+def test_a_run_belongs_only_to_the_user_in_its_id(mine: str):
     runs = [instance_id("extract", mine, "t", 7), instance_id("profile", mine, "", "ask-1")]
     assert all(is_run_of(mine, run) for run in runs)
     for other in ("an", "ann2", "bob", "bob@example.org", "b" * 255, "extract", "t", ""):

@@ -157,7 +157,7 @@ def test_what_has_waited_comes_back_step_by_step():
     simulated(main())
 
 
-def test_who_waits_for_a_turn_is_told_at_once_when_the_service_fails_again():
+def test_waiting_calls_fail_at_once_when_the_service_fails_again():
     async def main() -> None:
         endpoint, service = Endpoint(RetryPolicy(attempts=1, first_pause=5)), Service(down())
         await fails(endpoint, service)
@@ -174,7 +174,7 @@ def test_who_waits_for_a_turn_is_told_at_once_when_the_service_fails_again():
     simulated(main())
 
 
-def test_who_stops_waiting_for_a_turn_holds_up_nobody():
+def test_a_cancelled_call_does_not_hold_up_the_others():
     async def main() -> None:
         endpoint, service = Endpoint(POLICY), Service(down())
         await fails(endpoint, service)

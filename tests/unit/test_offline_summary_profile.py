@@ -238,7 +238,7 @@ def test_events_and_passing_states_are_no_part_of_a_profile(passing: str) -> Non
     assert [line for lines in output.model_dump().values() for line in lines] == ["I'm allergic to peanuts."]
 
 
-def test_who_somebody_is_outlasts_newer_lines() -> None:
+def test_lines_about_who_the_user_is_outlast_newer_lines() -> None:
     facts = [fact("I'm allergic to peanuts."), fact("My name is Lena.", 1)]
     newer = [fact(f"I play game {n} in club {n}.", n) for n in range(2, 20)]
     newer += [fact(f"The report must have {n} pages.", n, "requirement") for n in range(20, 40)]

@@ -33,10 +33,8 @@ from agent_memory.scopes.audited import audited
 from agent_memory.scopes.listing import find_too
 from agent_memory.scopes.shared import check_material, check_recent, count_stats, tell, thread_infos
 from agent_memory.scopes.thread import AsyncThreadScope
-from agent_memory.scopes.user_changes import UserChanges
 from agent_memory.scopes.user_controls import UserControls
 from agent_memory.scopes.user_documents import UserDocuments
-from agent_memory.scopes.user_entities import UserEntities
 from agent_memory.scopes.user_memories import UserMemories
 from agent_memory.settings import QueryStrategy
 from agent_memory.steps.table import UserStep, check_option, check_step
@@ -45,7 +43,7 @@ from agent_memory.store.ids import check_id
 from agent_memory.store.threads import newest_threads
 
 
-class AsyncUserScope(UserMemories, UserChanges, UserEntities, UserDocuments, UserControls):
+class AsyncUserScope(UserMemories, UserDocuments, UserControls):
     """Everything that is kept about one user."""
 
     def thread(

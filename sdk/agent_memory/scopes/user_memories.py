@@ -1,14 +1,26 @@
-"""The memories of a user, one by one."""
+"""The memories of a user: one by one, as they change, and the entities that they name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from agent_memory.errors import Conflict, InvalidInput
+from agent_memory.errors import Conflict, InvalidInput, NotFound
 from agent_memory.language.current import for_writing
-from agent_memory.models import Filter, ForgetReceipt, Memory, Page, Provenance
+from agent_memory.models import (
+    Changes,
+    Entity,
+    EntityView,
+    Filter,
+    ForgetReceipt,
+    Memory,
+    MemoryChange,
+    Page,
+    Provenance,
+)
+from agent_memory.recall.entities import read_entities, read_entity
 from agent_memory.recall.provenance import why
 from agent_memory.remembering.by_hand import Desk, correct, corrected_before, current, links, mark, remember
 from agent_memory.remembering.kinds import kind_and_data
@@ -19,17 +31,22 @@ from agent_memory.scopes.forgetting import ForgetRequest, forget
 from agent_memory.scopes.listing import Start, listed
 from agent_memory.scopes.user_part import UserPart
 from agent_memory.screening.review import approve, check_waits, set_aside, waiting
+from agent_memory.store.changes import read_changes
 from agent_memory.store.documents import check_json
 from agent_memory.store.ids import check_id
 from agent_memory.store.memories import get_memory, history
 from agent_memory.store.uses import read_uses
 from agent_memory.text.folding import folded
 
+MOST_CHANGES = 1000
+"""The most documents of one page of changes."""
+SHORTEST_POLL = 0.1
+"""In seconds."""
 RememberedType = Literal["fact", "procedural", "episodic"]
 
 
 class UserMemories(UserPart):
-    """Lists, writes, reads, corrects and reviews the memories of one user."""
+    """Lists, writes, reads, corrects, reviews and follows the memories of one user."""
 
     @audited(changes=False)
     async def memories(
@@ -266,3 +283,89 @@ class UserMemories(UserPart):
         """
         check_waits(await self.get(id))
         return await forget(self._runtime, ForgetRequest(self.user_id, id, include_sources=False), dry_run=False)
+
+    async def changes(self, *, cursor: str | None = None, limit: int = 100) -> Changes:
+        """The changes of the user's memories, oldest first.
+
+        Each change has the memory as it is now. Its type is `added`, `updated` (pinned, linked or approved),
+        `superseded` (replaced or withdrawn; `supersede_reason` says why) or `forgotten` (only a hash of the id is
+        left). A change appears two seconds after it was written, with Azure ten seconds. It may appear twice, with the
+        same `id`. Several changes of one memory between two calls appear as one. Raw talk and memories that wait for
+        review do not appear.
+
+        Args:
+            cursor: Where to begin: the `cursor` of the previous page or change, or `now` for later changes only. By
+                default, the oldest memory comes first.
+            limit: The most documents to read, 1 to 1,000. Documents written in the same second come together.
+
+        Raises:
+            InvalidInput: if the limit is out of range, or the cursor cannot be read.
+        """
+        if not isinstance(limit, int) or not 1 <= limit <= MOST_CHANGES:
+            raise InvalidInput(f"limit must be a number from 1 to {MOST_CHANGES}, not {limit!r:.60}")
+        if cursor is not None and not isinstance(cursor, str):
+            raise InvalidInput(f"a cursor is a text, not {cursor!r:.60}")
+        page = await read_changes(self._runtime.store, self.user_id, cursor, limit)
+        if page.changes:  # an empty page reveals nothing, and callers ask for one every few seconds
+            ids = [one.memory_id for one in page.changes]
+            self._runtime.auditor.note(self.user_id, "changes", changes=False, thread_id=None, ids=ids)
+        return page
+
+    async def follow(self, *, cursor: str | None = None, every: float = 2.0) -> AsyncIterator[MemoryChange]:
+        """Yields the changes of the user's memories as they happen, without end. See `changes`.
+
+        Store the `cursor` of the last change that you handled. Pass it to continue after a stop.
+
+        Args:
+            cursor: Where to begin. `now` yields only later changes.
+            every: Seconds between two polls of the store, at least 0.1. Each poll costs one query.
+
+        Raises:
+            InvalidInput: if the cursor cannot be read, or the time is too short.
+            StoreUnavailable: if the store does not answer. Continue with the last cursor.
+        """
+        if not isinstance(every, int | float) or not every >= SHORTEST_POLL:
+            raise InvalidInput(f"every must be at least {SHORTEST_POLL} seconds, not {every!r:.60}")
+        while True:
+            page = await self.changes(cursor=cursor)
+            for change in page.changes:
+                yield change
+            cursor = page.cursor
+            if not page.more:
+                await asyncio.sleep(every)
+
+    @audited(changes=False)
+    async def entities(self, *, kind: str | None = None, limit: int = 100) -> list[Entity]:
+        """The people, places and things that the user's memories name, the most mentioned first.
+
+        They are extracted from the newest 2,000 memories on each call: by capital letters, by the words around a name,
+        and by what a model noted about finished conversations. The kind is a guess. Nothing is stored.
+
+        Args:
+            kind: Only `person`, `place` or `thing`.
+            limit: The most entities, 1 to 1,000.
+
+        Raises:
+            InvalidInput: for another kind or limit.
+        """
+        if kind not in (None, "person", "place", "thing"):
+            raise InvalidInput(f"kind is person, place or thing, not {kind!r:.60}")
+        if not isinstance(limit, int) or not 1 <= limit <= 1000:
+            raise InvalidInput(f"limit must be a number from 1 to 1000, not {limit!r:.60}")
+        found = await read_entities(self._runtime.store, self.user_id)
+        return [entity for entity in found if kind in (None, entity.kind)][:limit]
+
+    @audited(changes=False)
+    async def entity(self, name: str) -> EntityView:
+        """One person, place or thing, with every memory that names it, oldest first, and the names that appear with it.
+
+        Raises:
+            InvalidInput: if the name is empty, or longer than 255 characters.
+            NotFound: if no memory names it.
+        """
+        if not isinstance(name, str) or not 1 <= len(name.strip()) <= 255:
+            raise InvalidInput(f"a name is a text of 1 to 255 characters, not {name!r:.60}")
+        found = await read_entity(self._runtime.store, self.user_id, name)
+        if found is None:
+            raise NotFound("no memory names this")
+        return found

@@ -67,10 +67,7 @@ async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
             }
         )
         made.append(merged)
-        supersede += [
-            Supersession(loser_id=m.id, loser_thread_id=m.thread_id, winner_id=merged.id, reason="duplicate")
-            for m in members
-        ]
+        supersede += [Supersession.of(m, merged.id, "duplicate") for m in members]
     result = ProcessResult(
         step=NAME,
         rejected=rejected,

@@ -175,7 +175,7 @@ async def _keep(tools: Tools, user_id: str, extracted: Extracted) -> Effects:
         create=[to_document(memory, vector) for memory, vector in kept if memory not in room.refused],
         supersede=[one for one in replaced if one.winner_id not in {memory.id for memory in room.refused}],
         reaffirm=again,
-        retire=[Retirement(memory_id=m.id, thread_id=m.thread_id, reason="evicted") for m in room.retire],
+        retire=[Retirement.of(m, "evicted") for m in room.retire],
     )
 
 
@@ -321,7 +321,7 @@ async def replace_near(
 
 def _supersession(old: Memory, new: Memory, how: Restated) -> Supersession:
     ends = max(new.valid_from or new.created_at, old.valid_from or old.created_at) if how == "update" else None
-    return Supersession(loser_id=old.id, loser_thread_id=old.thread_id, winner_id=new.id, reason=how, valid_to=ends)
+    return Supersession.of(old, new.id, how, ends)
 
 
 def _heir(old: Memory, new: Memory, how: Restated) -> Memory:

@@ -119,11 +119,7 @@ def is_derived(memory: Memory) -> bool:
 
 def revoked(fallen: Iterable[Memory], replaced: Collection[str]) -> list[Retirement]:
     """Withdraws the memories that have lost their sources, except those that a new one replaces."""
-    return [
-        Retirement(memory_id=one.id, thread_id=one.thread_id, reason="revoked")
-        for one in fallen
-        if one.id not in replaced
-    ]
+    return [Retirement.of(one, "revoked") for one in fallen if one.id not in replaced]
 
 
 async def conclude(

@@ -48,7 +48,7 @@ async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
         return None
     taken = faded[:MOST_AT_ONCE]
     effects = Effects(
-        retire=[Retirement(memory_id=one.id, thread_id=one.thread_id, reason="expired") for one in taken],
+        retire=[Retirement.of(one, "expired") for one in taken],
         more=len(faded) > len(taken),
         result=ProcessResult(step=NAME, counts={"expired": len(taken)}),
     )

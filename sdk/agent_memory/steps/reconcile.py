@@ -152,10 +152,7 @@ def make_plan(facts: dict[str, Memory], output: ReconcileOutput, embedding_model
         result = _merged(members, group.content, embedding_model)
         merged.append(result)
         stands_for |= {ref: result for ref in group.refs if ref in facts}
-        supersede += [
-            Supersession(loser_id=m.id, loser_thread_id=m.thread_id, winner_id=result.id, reason="duplicate")
-            for m in members
-        ]
+        supersede += [Supersession.of(m, result.id, "duplicate") for m in members]
     lost = _lost(facts, output, stands_for)
     supersede += lost
     losers = {intent.loser_id for intent in supersede}
@@ -177,13 +174,7 @@ def _lost(facts: dict[str, Memory], output: ReconcileOutput, stands_for: dict[st
         known = beaten_by.get(loser.id)
         if loser.id == winner.id or (known and _rank(known[1]) <= _rank(winner)):
             continue
-        intent = Supersession(
-            loser_id=loser.id,
-            loser_thread_id=loser.thread_id,
-            winner_id=winner.id,
-            reason=pair.reason,
-            valid_to=_end(loser, winner),
-        )
+        intent = Supersession.of(loser, winner.id, pair.reason, _end(loser, winner))
         beaten_by[loser.id] = (loser, winner, intent)
     return [intent for _, _, intent in sorted(beaten_by.values(), key=lambda entry: _rank(entry[0]))]
 

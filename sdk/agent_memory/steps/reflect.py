@@ -65,10 +65,7 @@ async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
         for insight, members, replaced in _read(answer.output.insights, material):
             reflection = taken_together("refl", members, insight.content, stored.cursor.runs, USER_THREAD)
             made.append(reflection.model_copy(update=marks | {"kind": insight.kind}))
-            supersede += [
-                Supersession(loser_id=old.id, loser_thread_id=old.thread_id, winner_id=reflection.id, reason="update")
-                for old in replaced
-            ]
+            supersede += [Supersession.of(old, reflection.id, "update") for old in replaced]
     updated = {intent.loser_id for intent in supersede}
     retire = revoked(material.fallen, updated)
     result.counts = {"insights": len(made), "updated": len(updated), "revoked": len(retire)}

@@ -252,11 +252,10 @@ async def _write(tools: Tools, request: StepRequest, matched: Matched, target: T
     kept_out = {memory.id for memory in renewed} - {memory.id for memory, _ in fresh}
     lost = [old for old, new in matched.changed if _new_id(new, generation) in kept_out]
     changed = [
-        Supersession(
-            loser_id=old.id,
-            loser_thread_id=old.thread_id,
-            winner_id=stand_in[new.id].id if new.id in stand_in else _new_id(new, generation),
-            reason="duplicate" if new.id in stand_in else "rederived",
+        Supersession.of(
+            old,
+            stand_in[new.id].id if new.id in stand_in else _new_id(new, generation),
+            "duplicate" if new.id in stand_in else "rederived",
         )
         for old, new in matched.changed
         if old not in lost
@@ -274,7 +273,7 @@ async def _write(tools: Tools, request: StepRequest, matched: Matched, target: T
         create=[to_document(memory, vector) for memory, vector in fresh],
         patch={old.id: _stamp(target) | _seen_anew(old, new) for old, new in matched.kept if not _stamped(old, target)},
         supersede=changed,
-        retire=[Retirement(memory_id=old.id, thread_id=old.thread_id, reason="revoked") for old in gone],
+        retire=[Retirement.of(old, "revoked") for old in gone],
         release=[_release(part) for part in parts],
         reaffirm=_again(candidates, stand_in),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal, TypeVar
 
 from pydantic import Field
@@ -38,6 +39,14 @@ class Supersession(Model):
     reason: SupersedeReason
     valid_to: UtcTime | None = None
 
+    @classmethod
+    def of(
+        cls, loser: Memory, winner_id: str, reason: SupersedeReason, valid_to: datetime | None = None
+    ) -> Supersession:
+        """The intent to replace this memory."""
+        place = {"loser_id": loser.id, "loser_thread_id": loser.thread_id}
+        return cls(**place, winner_id=winner_id, reason=reason, valid_to=valid_to)
+
 
 class Retirement(Model):
     """The intent to withdraw a memory that nothing replaces."""
@@ -45,6 +54,11 @@ class Retirement(Model):
     memory_id: str
     thread_id: str
     reason: SupersedeReason
+
+    @classmethod
+    def of(cls, memory: Memory, reason: SupersedeReason) -> Retirement:
+        """The intent to withdraw this memory."""
+        return cls(memory_id=memory.id, thread_id=memory.thread_id, reason=reason)
 
 
 class Release(Model):

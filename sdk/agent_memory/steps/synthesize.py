@@ -108,7 +108,7 @@ async def _gather(tools: Tools, user_id: str) -> Material:
 def _replaced(made: Sequence[Memory], new: Sequence[Memory]) -> list[Supersession]:
     """The procedures replaced by new ones that share a source with them. A candidate replaces no active one."""
     return [
-        Supersession(loser_id=old.id, loser_thread_id=old.thread_id, winner_id=one.id, reason="update")
+        Supersession.of(old, one.id, "update")
         for old in made
         for one in new
         if is_derived(old)
