@@ -246,6 +246,17 @@ def test_a_conversation_named_by_dots_is_shown(seen: Looking, world: World):
         seen.page.get_by_text(f"Said in {thread}", exact=True).first.wait_for()
 
 
+def test_a_user_without_memory_leads_on(look: Callable[..., Looking]):
+    seen = look(360, 740)
+    assert "Write turns in Live" in seen.show("timeline", "nobody")
+    assert "Write some in Live" in seen.show("turns", "nobody")
+    button = seen.page.get_by_role("button", name="Show", exact=True)
+    assert button.bounding_box()["height"] < 50
+    assert "There is no memory with the id" in seen.show("memory/none", "nobody")
+    assert seen.page.locator("main .crumb a").count() == 1
+    assert seen.wrong == []
+
+
 def test_a_filter_that_looked_at_the_newest_only_says_so(seen: Looking):
     def with_more(route: Any) -> None:
         route.fulfill(json={**route.fetch().json(), "next": "a-token"})
@@ -441,9 +452,9 @@ def test_without_a_session_nothing_is_shown(browser: Any, world: World):
 
 
 FAULTS = [
-    (401, "this browser is not signed in", {}, ["You are signed out", "this browser is not signed in", "Sign in"]),
+    (401, "this browser is not signed in", {}, ["You are signed out", "This browser is not signed in.", "Sign in"]),
     (429, "too many requests", {"retry-after": "7"}, ["Too many requests", "Try again in 7 seconds."]),
-    (503, "the store does not answer", {}, ["The server failed", "the store does not answer", "Try again"]),
+    (503, "the store does not answer", {}, ["The server failed", "The store does not answer.", "Try again"]),
 ]
 
 
