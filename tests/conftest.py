@@ -4,6 +4,7 @@ import gc
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
+from dataclasses import fields
 from functools import cache
 from typing import Any
 from weakref import WeakValueDictionary
@@ -14,6 +15,7 @@ from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.settings import RecallSettings
 
 with suppress(ImportError):  # the environments of `make integrations` do not have it
     import hypothesis
@@ -38,6 +40,17 @@ def interleaved() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if "EMBEDDED_COSMOS_INTERLEAVE" not in os.environ:
             patch.setenv("EMBEDDED_COSMOS_INTERLEAVE", "16")
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _contexts_are_waited_for() -> Iterator[None]:
+    """A context ends after five seconds with what it has. On a busy machine that is nothing, whatever is tested."""
+    names = [field.name for field in fields(RecallSettings)]
+    defaults = list(RecallSettings.__init__.__defaults__ or ())
+    defaults[names.index("context_timeout")] = 60.0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RecallSettings.__init__, "__defaults__", tuple(defaults))
         yield
 
 

@@ -1,9 +1,12 @@
 """What a test decides depends neither on chance nor on how busy the machine is."""
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import hypothesis
+
+from agent_memory.settings import RecallSettings
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("tests", "sdk/embedded_cosmos/tests", "sdk/functions_host/tests", "tools/infra_check/tests")
@@ -27,3 +30,11 @@ def test_generated_examples_are_the_same_each_time_and_may_take_long():
 def test_what_tests_draw_has_a_seed():
     drawing = {path.name for path, text in TESTS.items() if UNSEEDED.search(text.replace(MEANT, ""))}
     assert drawing == set()
+
+
+def test_a_context_of_a_test_waits_for_a_busy_machine():
+    known = {field.name: field.default for field in fields(RecallSettings)}
+    assert known["context_timeout"] == 5.0
+    given = RecallSettings()
+    assert given.context_timeout == 60.0
+    assert (given.read_timeout, given.limit) == (known["read_timeout"], known["limit"])
