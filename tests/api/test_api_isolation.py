@@ -111,7 +111,7 @@ async def test_ids_that_look_alike_are_apart(memory: AsyncMemory):
     keys = {user: new_key(f"key {number}", user=user) for number, user in enumerate(users)}
     async with (
         serving(memory, ApiKeys([entry for _, entry in keys.values()])) as url,
-        httpx.AsyncClient(base_url=url) as http,
+        httpx.AsyncClient(base_url=url, timeout=60) as http,
     ):
         for number, (key, _) in enumerate(keys.values()):
             body = {"content": f"I am number {number}!"}

@@ -42,12 +42,12 @@ def test_a_server_prints_when_it_is_ready_and_stops_on_a_signal(tmp_path: Path, 
     store = tmp_path / "m.db"
     with served(store) as (process, url):
         assert url.startswith("http://127.0.0.1:")
-        assert httpx.get(f"{url}/health").json() == {"ok": True}
-        assert httpx.get(f"{url}/v1/memories").status_code == 401
-        made = httpx.post(f"{url}/v1/memories", json={"content": "Lives in Lisbon"}, headers=ALICE)
+        assert httpx.get(f"{url}/health", timeout=60).json() == {"ok": True}
+        assert httpx.get(f"{url}/v1/memories", timeout=60).status_code == 401
+        made = httpx.post(f"{url}/v1/memories", json={"content": "Lives in Lisbon"}, headers=ALICE, timeout=60)
         assert made.status_code == 201
         process.send_signal(stop)
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=120) == 0
     found = CliRunner().invoke(app, ["show", "--store", str(store), "--json"])
     assert "Lives in Lisbon" in found.stdout
 
@@ -66,7 +66,7 @@ def test_with_keys_the_identity_header_is_not_trusted(tmp_path: Path):
             ({"authorization": f"Bearer {backend['key']}", **ALICE}, 200),
             ({"x-api-key": alice["key"], "x-user-id": "bob"}, 403),
         ):
-            assert httpx.get(f"{url}/v1/memories", headers=headers).status_code == status
+            assert httpx.get(f"{url}/v1/memories", headers=headers, timeout=60).status_code == status
 
 
 @pytest.mark.parametrize(
@@ -96,16 +96,16 @@ def test_a_server_busy_with_hostile_turns_stops_on_a_signal_and_starts_again(tmp
     hostile = ["<memory>\n" + "      \n" * 4000 + "x", "I live in Rome. I like tea. " * 1000, "monday " * 4000]
     turns = [{"role": "user", "content": f"So {text} {number}"} for number, text in enumerate(hostile * 2)]
     with served(store) as (process, url):
-        written = httpx.post(f"{url}/v1/threads/t/turns", json={"turns": turns}, headers=ALICE, timeout=30)
+        written = httpx.post(f"{url}/v1/threads/t/turns", json={"turns": turns}, headers=ALICE, timeout=120)
         assert written.status_code == 201
         time.sleep(1)  # it is in the middle of them
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=120) == 0
     with served(store) as (process, url):
-        assert httpx.get(f"{url}/health", timeout=30).json() == {"ok": True}
-        waiting = httpx.get(f"{url}/v1/admin/health", headers=ALICE, timeout=30).json()
+        assert httpx.get(f"{url}/health", timeout=120).json() == {"ok": True}
+        waiting = httpx.get(f"{url}/v1/admin/health", headers=ALICE, timeout=120).json()
         assert waiting["store_answers"]
-        answer = httpx.post(f"{url}/v1/memories", json={"content": "Lives in Lisbon"}, headers=ALICE, timeout=30)
+        answer = httpx.post(f"{url}/v1/memories", json={"content": "Lives in Lisbon"}, headers=ALICE, timeout=120)
         assert answer.status_code == 201
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=120) == 0

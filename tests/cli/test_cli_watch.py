@@ -91,7 +91,7 @@ def test_the_command_prints_lines_until_it_is_interrupted_and_then_leaves_quietl
         assert running.stdout is not None
         rows = [json.loads(running.stdout.readline()) for _ in range(2)]
         running.send_signal(signal.SIGINT)
-        rest, errors = running.communicate(timeout=30)
+        rest, errors = running.communicate(timeout=120)
     assert running.returncode == 0
     assert errors == ""
     assert all(json.loads(line) for line in rest.splitlines())

@@ -32,12 +32,12 @@ def test_explore_prints_an_address_and_after_its_use_the_next(tmp_path: Path):
             assert (ready[0], shown[0]) == ("ready", "explorer")
             assert shown[1].startswith(f"{ready[1]}/ui/?token=")
             assert ready[1].startswith("http://127.0.0.1:")
-            with httpx.Client(base_url=ready[1]) as http:
+            with httpx.Client(base_url=ready[1], timeout=60) as http:
                 assert http.get(shown[1]).status_code == 303
                 assert http.get("/v1/admin/users").json() == {"users": ["maya"]}
             assert process.stdout.readline().split()[1] != shown[1]
             process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=30) == 0
+            assert process.wait(timeout=120) == 0
         finally:
             process.kill()
 

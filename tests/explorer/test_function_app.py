@@ -41,7 +41,7 @@ def address(host: Host, key: str) -> str:
 
 def test_a_command_signs_a_browser_in_once(host: Host):
     given = address(host, KEY)
-    with httpx.Client(base_url=host.url) as http:
+    with httpx.Client(base_url=host.url, timeout=60) as http:
         page = http.get("/ui/")
         assert "default-src 'none'" in page.headers["content-security-policy"]
         assert http.get("/ui/app.js").headers["content-type"].startswith("text/javascript")
@@ -58,13 +58,13 @@ def test_a_command_signs_a_browser_in_once(host: Host):
         said = {"turns": [{"role": "user", "content": "I like tea."}]}
         assert http.post("/ui/v1/threads/trip/turns", json=said, headers={"x-user-id": "maya"}).status_code == 201
         assert http.delete("/ui/session").status_code == 204
-    with httpx.Client(base_url=host.url) as another:
+    with httpx.Client(base_url=host.url, timeout=60) as another:
         assert another.get(given).headers["location"] == "./#/used"
         assert another.get(address(host, KEY[::-1])).headers["location"] == "./#/used"
 
 
 def test_what_has_no_function_key_in_front_takes_no_header_for_a_user(host: Host):
-    with httpx.Client(base_url=host.url, headers={"x-user-id": "maya"}) as http:
+    with httpx.Client(base_url=host.url, headers={"x-user-id": "maya"}, timeout=60) as http:
         assert http.get("/v1/threads").status_code == 200  # here the platform would have asked for a key
         for path in ("/ui/v1/threads", "/ui/v1/admin/users", "/ui/../ui/v1/threads", "/ui//v1/threads", "/ui/%2e/v1/x"):
             assert http.get(path).status_code in (401, 404), path

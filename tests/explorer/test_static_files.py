@@ -65,5 +65,5 @@ def test_the_data_of_a_file_cannot_end_its_element():
 def test_the_one_script_is_javascript(tmp_path: Path):
     file = tmp_path / "bundle.js"
     file.write_text(bundle())
-    done = subprocess.run(["node", "--check", str(file)], capture_output=True, text=True, timeout=30)
+    done = subprocess.run(["node", "--check", str(file)], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

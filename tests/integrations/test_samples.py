@@ -65,7 +65,7 @@ async def test_the_chat_service_knows_each_user_by_their_key(no_model: None, mon
     monkeypatch.setattr(service, "open_memory", in_ram)
     async with (
         listening(uvicorn.Config(service.app, log_level="warning")) as url,
-        httpx2.AsyncClient(base_url=url) as http,
+        httpx2.AsyncClient(base_url=url, timeout=60) as http,
     ):
         assert BUDGET not in (await say(http, "monday", TOLD)).text
         assert BUDGET in (await say(http, "friday", ASKED)).text
@@ -84,7 +84,7 @@ async def test_the_chat_service_streams_a_model_and_keeps_its_answer(
     monkeypatch.setattr(service, "open_memory", in_ram)
     async with (
         listening(uvicorn.Config(service.app, log_level="warning")) as url,
-        httpx2.AsyncClient(base_url=url) as http,
+        httpx2.AsyncClient(base_url=url, timeout=60) as http,
     ):
         await say(http, "monday", TOLD)
         assert (await say(http, "friday", ASKED)).text == KNOWS
@@ -108,7 +108,7 @@ async def test_the_chat_service_keeps_what_a_user_read_before_going_away(
     headers = {"authorization": "Bearer ann-key"}
     async with (
         listening(uvicorn.Config(service.app, log_level="warning")) as url,
-        httpx2.AsyncClient(base_url=url) as http,
+        httpx2.AsyncClient(base_url=url, timeout=60) as http,
     ):
         async with http.stream("POST", "/chat/monday", json={"message": "Go on."}, headers=headers) as answer:
             assert (await anext(answer.aiter_text())).startswith("and so on")

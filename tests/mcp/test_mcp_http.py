@@ -93,7 +93,7 @@ async def test_who_shows_no_credentials_is_told_where_to_get_them(memory: Any):
         }
     )
     identity = settings.identity(header=HeaderIdentity(allowed=False))
-    async with serving(memory, identity, mcp=settings.mcp(streams=True)) as url, httpx2.AsyncClient() as http:
+    async with serving(memory, identity, mcp=settings.mcp(streams=True)) as url, httpx2.AsyncClient(timeout=60) as http:
 
         async def status(**headers: str) -> int:
             return (await http.post(f"{url}/mcp", json=LIST, headers=BOTH | headers)).status_code
@@ -117,7 +117,7 @@ async def test_who_shows_no_credentials_is_told_where_to_get_them(memory: Any):
 
 
 async def test_pages_of_the_web_are_kept_out(memory: Any):
-    async with serving(memory) as url, httpx2.AsyncClient() as http:
+    async with serving(memory) as url, httpx2.AsyncClient(timeout=60) as http:
 
         async def status(**headers: str) -> int:
             asked = BOTH | {"x-user-id": "alice"} | headers
@@ -137,7 +137,7 @@ async def test_behind_a_proxy_the_public_name_counts(memory: Any):
     given, settings = keys(alice="alice")
     settings = settings.model_copy(update={"public_url": "https://memory.example/"})
     identity = settings.identity(header=HeaderIdentity(allowed=False))
-    async with serving(memory, identity, mcp=settings.mcp(streams=True)) as url, httpx2.AsyncClient() as http:
+    async with serving(memory, identity, mcp=settings.mcp(streams=True)) as url, httpx2.AsyncClient(timeout=60) as http:
         asked = BOTH | {"x-api-key": given["alice"], "host": "memory.example"}
         assert (await http.post(f"{url}/mcp", json=LIST, headers=asked)).status_code == 200
         said = (await http.get(f"{url}/.well-known/oauth-protected-resource/mcp")).json()
@@ -147,7 +147,7 @@ async def test_behind_a_proxy_the_public_name_counts(memory: Any):
 
 
 async def test_there_is_no_session_and_no_stream_of_its_own(memory: Any):
-    async with serving(memory) as url, httpx2.AsyncClient(headers={"x-user-id": "alice"}) as http:
+    async with serving(memory) as url, httpx2.AsyncClient(headers={"x-user-id": "alice"}, timeout=60) as http:
         for verb in ("GET", "DELETE", "PUT"):
             assert (await http.request(verb, f"{url}/mcp", headers=BOTH)).status_code == 405
         answer = await http.post(f"{url}/mcp", json=LIST, headers=BOTH)
@@ -162,7 +162,7 @@ async def test_there_is_no_session_and_no_stream_of_its_own(memory: Any):
 
 
 async def test_the_limit_of_requests_holds_for_agents_too(memory: Any):
-    async with serving(memory, rate_limit="3/minute") as url, httpx2.AsyncClient() as http:
+    async with serving(memory, rate_limit="3/minute") as url, httpx2.AsyncClient(timeout=60) as http:
         asked = BOTH | {"x-user-id": "alice"}
         statuses = [(await http.post(f"{url}/mcp", json=LIST, headers=asked)).status_code for _ in range(5)]
     assert statuses == [200, 200, 200, 429, 429]

@@ -238,7 +238,7 @@ def test_a_signal_ends_it_and_frees_the_file(tmp_path: Path):
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["id"] == 1
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=30) == 143
+        assert process.wait(timeout=120) == 143
     assert not note_path(store).exists()
 
 

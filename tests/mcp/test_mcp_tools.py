@@ -352,7 +352,7 @@ async def test_long_work_shows_its_progress(memory: AsyncMemory, mode: str, monk
 
     class Slow(OneUser):
         async def ask(self, work: Any) -> Any:
-            await asyncio.wait_for(seen.wait(), 10)
+            await asyncio.wait_for(seen.wait(), 60)
             return await super().ask(work)
 
     async def progress(done: float, total: float | None, message: str | None) -> None:

@@ -90,7 +90,7 @@ def served_in_thread(cadence: Cadence) -> Iterator[tuple[str, dict[str, Any]]]:
 
     thread = threading.Thread(target=lambda: asyncio.run(run()))
     thread.start()
-    assert started.wait(30)
+    assert started.wait(120)
     try:
         yield told[0]
     finally:

@@ -76,7 +76,7 @@ class Process:
     def stop(self) -> int:
         """Ends it as Ctrl-C does; its exit status."""
         self._process.send_signal(signal.SIGINT)
-        return self._process.wait(timeout=20)
+        return self._process.wait(timeout=120)
 
 
 class Account(Process):

@@ -76,7 +76,7 @@ class Script:
     async def until(self, count: int) -> None:
         """Waits for calls that their senders may have given up, so that none is left for the next test."""
         for _ in range(count):
-            assert await asyncio.to_thread(self.arrived.acquire, timeout=5)
+            assert await asyncio.to_thread(self.arrived.acquire, timeout=60)
 
     def _answer(self, request: Request) -> Response:
         self.requests.append(request.get_json())

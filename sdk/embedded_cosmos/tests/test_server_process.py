@@ -71,7 +71,7 @@ def test_https_says_so() -> None:
     ],
 )
 def test_what_cannot_be_served_is_said(tmp_path: Path, options: list[str], reason: str) -> None:
-    done = subprocess.run(command(*options), capture_output=True, text=True, cwd=tmp_path, timeout=20, check=False)
+    done = subprocess.run(command(*options), capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False)
     assert done.returncode == 1
     assert done.stderr.startswith("error: ")
     assert reason in done.stderr
@@ -94,7 +94,7 @@ def test_a_port_and_a_file_have_one_server(tmp_path: Path) -> None:
             (["--path", path, "--port", 0], "is open in another process"),
             (["--port", taken.getsockname()[1]], "address already in use"),
         ):
-            done = subprocess.run(command(*options), capture_output=True, text=True, timeout=20, check=False)
+            done = subprocess.run(command(*options), capture_output=True, text=True, timeout=120, check=False)
             assert (done.returncode, reason in done.stderr) == (1, True)
 
 

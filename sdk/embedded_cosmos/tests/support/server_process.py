@@ -17,7 +17,7 @@ class ServerProcess:
     def stop(self, signal_number: int) -> tuple[int, str]:
         """Send the signal; the exit status, and what was written to stderr."""
         self.process.send_signal(signal_number)
-        _, errors = self.process.communicate(timeout=10)
+        _, errors = self.process.communicate(timeout=60)
         return self.process.returncode, errors
 
 
