@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_world import Issuer, client_of, platform_header
+from api_world import Issuer, client_of, platform_header, stop_rates
 from pytest_httpserver import HTTPServer
 
 from agent_memory import AsyncMemory
@@ -246,7 +246,8 @@ async def test_a_page_or_a_proxy_on_this_machine_is_no_local_caller(memory: Asyn
             assert (await http.get(PATH, headers=alice | {"host": host})).status_code == 200
 
 
-async def test_a_caller_over_the_rate_limit_learns_when_to_retry(memory: AsyncMemory):
+async def test_a_caller_over_the_rate_limit_learns_when_to_retry(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
+    stop_rates(monkeypatch, 3600)
     async with client_of(memory, rate_limit="3/hour") as http:
 
         async def ask(user: str) -> Any:

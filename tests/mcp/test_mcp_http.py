@@ -7,7 +7,7 @@ from typing import Any
 import azure.functions as func
 import httpx2
 import pytest
-from api_world import serving
+from api_world import serving, stop_rates
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_world import GENERATIONS, data_of, memory_in_ram, over_http, text_of
@@ -161,7 +161,8 @@ async def test_there_is_no_session_and_no_stream_of_its_own(memory: Any):
         assert (await http.get(f"{url}/")).json()["mcp"] == "/mcp"
 
 
-async def test_the_limit_of_requests_holds_for_agents_too(memory: Any):
+async def test_the_limit_of_requests_holds_for_agents_too(memory: Any, monkeypatch: pytest.MonkeyPatch):
+    stop_rates(monkeypatch, 60)
     async with serving(memory, rate_limit="3/minute") as url, httpx2.AsyncClient(timeout=60) as http:
         asked = BOTH | {"x-user-id": "alice"}
         statuses = [(await http.post(f"{url}/mcp", json=LIST, headers=asked)).status_code for _ in range(5)]

@@ -10,10 +10,12 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2 as httpx
 import jwt
+import pytest
 import uvicorn
 from cryptography.hazmat.primitives.asymmetric import rsa
 from scripted_model import ScriptedChat
@@ -33,6 +35,14 @@ def client_of(
     app = create_app(memory, InlineProcessing(memory.runtime), identity, **options)
     transport = httpx.ASGITransport(app=app, client=(client, 1234), raise_app_exceptions=True)
     return httpx.AsyncClient(transport=transport, base_url="http://localhost")
+
+
+def stop_rates(monkeypatch: pytest.MonkeyPatch, period: int) -> None:
+    """Stops the clock of rate limits in a window of so many seconds. Beside a window's end one request more passes."""
+    clock = SimpleNamespace(time=lambda: at)
+    at = time.time() // period * period + period / 2
+    monkeypatch.setattr("limits.storage.memory.time", clock)
+    monkeypatch.setattr("limits.strategies.time", clock)
 
 
 class _Quiet(uvicorn.Server):
