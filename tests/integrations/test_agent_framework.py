@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -59,6 +60,26 @@ async def test_a_host_that_keeps_only_the_id_of_a_session_loses_no_repeated_mess
         assert len(server.requests[-1]["messages"]) == 7
     turns = await memory.user("alice").thread("s").turns()
     assert [turn.content for turn in turns if turn.role == "user"] == said
+
+
+async def test_what_was_said_in_a_run_that_fails_or_is_cancelled_is_kept_once(memory: AsyncMemory):
+    said = "My locker code is 4711."
+    with agent_server() as server:
+        client = OpenAIChatCompletionClient(model="scripted", api_key="k", base_url=f"{server.url}/v1")
+        client.client.max_retries = 0
+        agent = Agent(client=client, context_providers=[MemoryContextProvider(memory, user_id="alice")])
+        session = AgentSession(session_id="s")
+        server.failures = 1
+        with pytest.raises(Exception, match="500"):
+            await agent.run(said, session=session)
+        thread = memory.user("alice").thread("s")
+        assert [turn.content for turn in await thread.turns()] == [said]
+        run = asyncio.create_task(agent.run(said, session=session))
+        await asyncio.sleep(0)
+        run.cancel()
+        await asyncio.wait([run])
+        await agent.run(said, session=session)
+    assert [turn.content for turn in await thread.turns()] == [said, KNOWS_NOT]
 
 
 async def test_a_message_that_is_too_large_is_cut_and_the_others_stay(memory: AsyncMemory):

@@ -138,3 +138,18 @@ async def test_what_was_said_in_a_run_that_fails_or_is_cancelled_is_kept_once(me
             async for _ in stream.stream_text():
                 break
         assert (await kept("left"))[0] == "Tell me much."
+
+
+async def test_equal_words_of_a_host_that_passes_no_history_are_kept_each_time(memory: AsyncMemory):
+    with agent_server() as server:
+        model = OpenAIChatModel("scripted", provider=OpenAIProvider(base_url=f"{server.url}/v1", api_key="k"))
+        agent = Agent(model, capabilities=[MemoryCapability(memory, user_id="alice")])
+        for said in ("yes", "yes", "no"):
+            await agent.run(said, conversation_id="s")
+        server.failures = 9
+        with pytest.raises(ModelHTTPError):
+            await agent.run("yes", conversation_id="s")
+        server.failures = 0
+        await agent.run("yes", conversation_id="s")
+    kept = [turn.content for turn in await memory.user("alice").thread("s").turns()]
+    assert kept == ["yes", KNOWS_NOT, "yes", KNOWS_NOT, "no", KNOWS_NOT, "yes", KNOWS_NOT]

@@ -51,7 +51,7 @@ def memory_tools_for(memory: AnyMemory, user_id: str) -> list[FunctionTool]:
 
 
 class MemoryContextProvider(ContextProvider):
-    """Recalls what is relevant to the question before a run, and stores its messages afterwards."""
+    """Recalls what is relevant to the question before a run, and stores its messages."""
 
     def __init__(
         self,
@@ -82,7 +82,9 @@ class MemoryContextProvider(ContextProvider):
     async def before_run(
         self, *, agent: Any, session: AgentSession, context: SessionContext, state: dict[str, Any]
     ) -> None:
-        """Adds what is known to the instructions of this run.
+        """Adds what is known to the instructions of this run, and keeps what the user says.
+
+        A provider hears nothing of a run that fails or is cancelled.
 
         Raises:
             InvalidInput: if there is no user id.
@@ -94,6 +96,10 @@ class MemoryContextProvider(ContextProvider):
             context.extend_instructions(self.source_id, text)
         if self._gives_tools:
             context.extend_tools(self.source_id, [tool(one) for one in memory_tools(self._bridge, user)])
+        if self._keeps:  # at the same places as after the run, so they are stored once
+            await self._bridge.keep(
+                user, session.session_id, _turns(session.session_id, context.input_messages, dict(state))
+            )
 
     async def after_run(
         self, *, agent: Any, session: AgentSession, context: SessionContext, state: dict[str, Any]

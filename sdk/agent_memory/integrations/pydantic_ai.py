@@ -13,7 +13,7 @@ from copy import copy
 from typing import Any, NamedTuple
 
 from agent_memory.extras import require
-from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, owner, text_of, turn, turn_id
+from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, owner, survive, text_of, turn, turn_id
 from agent_memory.integrations.parts import media, words
 from agent_memory.integrations.tools import memory_tools
 from agent_memory.recall.context import DEFAULT_BUDGET
@@ -30,6 +30,8 @@ from pydantic_ai.run import AgentRunResult  # noqa: E402
 __all__ = ["MemoryCapability", "memory_toolset_for"]
 
 _HOW = "pass user_id= to MemoryCapability, or deps with a user_id to the run"
+LOOK_BACK = 50
+"""How many turns before a run without a history are looked through for the last answer. A choice."""
 PATIENCE_SECONDS = 5.0
 """The most seconds by which a cancelled run ends later, because its messages are stored. A choice."""
 
@@ -108,7 +110,17 @@ class MemoryCapability(AbstractCapability[Any]):
 
     async def _keep(self, ctx: RunContext[Any], messages: Sequence[ModelMessage], start: int) -> None:
         thread = self._thread(ctx)
-        await self._bridge.keep(self._owner, thread, _turns(thread, messages, start))
+        after = await self._last_answer(thread) if start == 0 else ""
+        await self._bridge.keep(self._owner, thread, _turns(thread, messages, start, after))
+
+    async def _last_answer(self, thread_id: str) -> str:
+        """The id of the answer that a run without a history follows; empty if there is none.
+
+        Such a run continues its conversation, so equal words are said anew, unless the run before it got no answer.
+        """
+        turns = self._bridge.thread(self._owner, thread_id).turns
+        last = await survive(self._bridge.ask(turns, LOOK_BACK), "read the conversation", [])
+        return next((one.id for one in reversed(last) if one.role == "agent"), "")
 
     @property
     def _owner(self) -> str:
@@ -127,8 +139,8 @@ def memory_toolset_for(memory: AnyMemory, user_id: str) -> FunctionToolset[Any]:
     return FunctionToolset(memory_tools(Bridge(memory), owner(user_id, "pass user_id to memory_toolset_for")))
 
 
-def _turns(thread_id: str, messages: Sequence[ModelMessage], start: int) -> list[Turn | None]:
-    """The turns of messages, by their place in the conversation: a run that is repeated adds none."""
+def _turns(thread_id: str, messages: Sequence[ModelMessage], start: int, after: str) -> list[Turn | None]:
+    """The turns of messages, by their place in the conversation, or `after` an answer: a repeated run adds none."""
     made: list[Turn | None] = []
     for place, message in enumerate(messages[start:], start):
         for number, part in enumerate(message.parts):
@@ -136,7 +148,7 @@ def _turns(thread_id: str, messages: Sequence[ModelMessage], start: int) -> list
             parts = read_parts(blocks)
             content = words(text, parts)
             if content.strip():
-                id = turn_id(thread_id, f"{place}.{number}", role, content)
+                id = turn_id(thread_id, *filter(None, [after]), f"{place}.{number}", role, content)
                 made.append(turn(role, content, id, parts, **named))
     return made
 
