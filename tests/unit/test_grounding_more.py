@@ -117,6 +117,30 @@ def test_wrong_memories_of_the_latest_rounds_are_not_kept():
     assert len(kept) <= 0.03 * len(wrong), kept
 
 
+HARD = [json.loads(line) for line in PLACE.with_name("answers-hard.jsonl").read_text(encoding="utf-8").splitlines()]
+"""Three rounds more: support, family, code, travel, dictation and groups in five languages, also irony, suppositions
+and reasons. Of 80, 80 and 60 wrong memories 43, 53 and 42 were caught at first sight; of 124, 126 and 91 right ones 19,
+9 and 8 got the user's own words, and none was lost."""
+
+
+def test_no_right_memory_of_the_hard_rounds_is_lost_and_few_get_other_words():
+    right = [case for case in HARD if "good" in case]
+    found = [reasons(case, case["good"], case["quote"], case["refs"], case.get("time_phrase")) for case in right]
+    other = [why for one in found for why in one]
+    assert all("own words" in why for why in other), other
+    assert len(other) <= 25, other
+
+
+def test_most_wrong_memories_of_the_hard_rounds_are_not_kept():
+    wrong = [case for case in HARD if "bad" in case]
+    kept = [
+        (case["class"], case["bad"])
+        for case in wrong
+        if not reasons(case, case["bad"], case["quote"], case["refs"]) and not find_instructions(case["turns"][-1][2])
+    ]
+    assert len(kept) <= 39, (len(kept), kept)
+
+
 def test_a_line_of_a_summary_keeps_its_polarity():
     said = [Spoken("I drive to work and I can eat peanuts.", SAID_AT)]
     assert why_unsaid("The user cannot eat peanuts", said) == 'nobody said "not"'

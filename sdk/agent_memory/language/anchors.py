@@ -7,10 +7,11 @@ name of a talk belongs to its part of the sentence. A claim whose other words ar
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
+from agent_memory.language.clauses import content_words
 from agent_memory.language.measures import is_unit
-from agent_memory.language.moods import content_words
-from agent_memory.language.polarity import NEGATORS, words_of
+from agent_memory.language.polarity import CLAUSE, NEGATORS, words_of
 from agent_memory.text.dates import DAY_NAMES, MONTH_NAMES
 from agent_memory.text.figures import NUMBERS
 from agent_memory.text.names import names
@@ -58,11 +59,66 @@ def out_of_place(content: str, quoted: str) -> str | None:
         or _other_rate(content, quoted)
         or _counted(content, quoted)
         or _moved(content, quoted)
+        or _crossed(content, quoted)
+        or _other_cause(content, quoted)
     )
 
 
+_CAUSE = linear(
+    r"(?:\b(not|nicht|no|pas|non)\s+(?:\p{L}+\s+)?)?\b(because of|because|due to|owing to|since|thanks to|weil|wegen|"
+    r"da|porque|a causa de|por culpa de|parce que?|à cause de|car|perché|a causa di|por causa de)\s+([^.;!?,]+)",
+    re.IGNORECASE,
+)
+_FOR_REASONS = linear(r"\bfor\s+(\p{L}+(?:\s\p{L}+)?)\s+reasons", re.IGNORECASE)
+_SO = linear(r"([^.;!?]+?)(?:,\s+so|,?\s(?:deshalb|darum|así que|por eso|du coup|donc|quindi|perciò))\s", re.IGNORECASE)
+_OFTEN_OTHERWISE = frozenset("since da car".split())
+"""Words for "because" that mean other things too: a claim with one gives no reason for certain."""
+
+
+def _other_cause(content: str, quoted: str) -> str | None:
+    """Finds a reason that the talk has, and not as the reason: another one is given, or it is denied."""
+    causes = [found[2] for found in _CAUSE.findall(content) if found[1].casefold() not in _OFTEN_OTHERWISE]
+    told, said = _stems([*causes, *_FOR_REASONS.findall(content)]), _stems([quoted])
+    about = told & said
+    given = _stems([*(found[2] for found in _CAUSE.findall(quoted) if not found[0]), *_SO.findall(quoted)])
+    if told and given and told.isdisjoint(said) and (_stems([content]) - told) & said:
+        return f"{min(told)} was not said to be the reason"
+    if not about:
+        return None
+    denied = _stems(clause for clause in CLAUSE.split(quoted) if not NEGATORS.isdisjoint(words_of(clause)))
+    if about.isdisjoint(given) and (given or about <= denied):
+        return f"{min(about)} was not said to be the reason"
+    return None
+
+
+def _stems(texts: Iterable[str]) -> frozenset[str]:
+    return content_words(words_of(" ".join(texts)))
+
+
+def _crossed(content: str, quoted: str) -> str | None:
+    """Finds "Ann pays 20" where Ann pays 30 and Bob 20: the figure stands with what has another figure."""
+    figures = frozenset(_figures(content))
+    if len(figures) != 1:
+        return None
+    claim = _told(content)
+    parts = [(frozenset(_figures(text)), text) for text in _PARTS.split(quoted)]
+    homes = [text for found, text in parts if figures <= found]
+    rivals = [text for found, text in parts if found and figures.isdisjoint(found)]
+    for rival in rivals if len(homes) == 1 and _told(homes[0]) else ():
+        own, other = _told(homes[0]) - _told(rival), _told(rival) - _told(homes[0])
+        named = [_stems(one for one in _anchors(text, inside=True) if one.isalpha()) for text in (homes[0], rival)]
+        if claim & other and (not _meets(claim, own) or (named[0] and claim & named[1] and claim.isdisjoint(named[0]))):
+            return f"{min(figures)} was said of something else"
+    return None
+
+
+def _figures(text: str) -> list[str]:
+    return [one.strip(".,") for one in _FIGURE.findall(_spelt(text))]
+
+
 _RATE = linear(
-    r"\b(?:per|an?|each|every)\s+(hour|day|night|week|month|quarter|year)\b|\b(hour|dai|week|month|quarter|year)ly\b",
+    r"\b(?:per|an?|each|every)\s+(second|minute|hour|day|night|week|month|quarter|year)\b|"
+    r"\b(hour|dai|week|month|quarter|year)ly\b",
     re.IGNORECASE,
 )
 
@@ -133,7 +189,7 @@ def _moved(content: str, quoted: str) -> str | None:
             about = home[0] - {anchor.casefold()[:8]}
             # A bare name addresses somebody: "Thanks, Nate!"
             fewest = 2 if anchor.isalpha() and anchor not in subjects else 1
-            if len(home) > 1 or len(about) < fewest or told & about or compared > _MOST:
+            if len(home) > 1 or len(about) < fewest or _meets(told, about) or compared > _MOST:
                 continue
             if any(others and others.isdisjoint(anchors) and told & rival for others, rival in parts):
                 return f"{anchor} was said of something else"
@@ -143,6 +199,11 @@ def _moved(content: str, quoted: str) -> str | None:
 _IS = frozenset("is was are were has had".split())
 _MOST = 12
 """Figures and names of a claim that are compared: a claim with more of them is a list. A choice."""
+
+
+def _meets(told: frozenset[str], about: frozenset[str]) -> bool:
+    """Whether two clauses share a word, perhaps a short form of it: "prod" is production."""
+    return any(one == two or (len(one) > 3 and two.startswith(one)) for one in about for two in told)
 
 
 def _told(part: str) -> frozenset[str]:

@@ -27,6 +27,13 @@ _RANGE = linear(
     r"(?:^|[^\d.,:/–-])(\d+)(?:\s(?:to|or|and|bis|oder|und|à|a|ou|et|o|y)\s|\s?[–-]\s?)(\d+)(?:[^\d.,:/–-]|[.,]\D|[.,]?$)",
     re.IGNORECASE,
 )
+_FROM = frozenset("from von de da".split())
+_CHANGED = frozenset(
+    """up down went gone raised rose risen increased grew grown dropped fell cut reduced slashed lowered changed moved
+    switched gestiegen gesunken erhöht gesenkt subió bajó pasó passé monté augmenté baissé passato salito
+    sceso""".split()
+)
+"""Words by which "from … to …" is a change and no range; its end is what is so now."""
 _BETWEEN = frozenset("between zwischen entre tra fra tussen".split())
 _LIMITED = frozenset(
     """at least most up to under over below above between from until till by max maximum min minimum about around
@@ -95,10 +102,13 @@ def _narrowed(content: str, quoted: str) -> str | None:
         return None
     plain = _spelt(quoted)
     said = words_of(plain)
+    changes = not _CHANGED.isdisjoint(said) and not _FROM.isdisjoint(said)
     told = {word for word in words_of(_spelt(content)) if word.isdigit()}
     for low, high in _RANGE.findall(plain):
         joined = f" {low} and {high}" in plain or f" {low} y {high}" in plain or f" {low} und {high}" in plain
         if int(low) >= int(high) or (joined and _BETWEEN.isdisjoint(said)):
+            continue
+        if changes and high in told:  # "went up from 1200 to 1350"
             continue
         if len(told & {low, high}) == 1:
             return f"a range from {low} to {high} was said"

@@ -142,8 +142,9 @@ def unsaid_figures(content: str, quoted: str, said: str) -> str | None:
     content, quoted, said = map(_in_ascii, (content, quoted, _with_halves(said)))
     known = _numbers(said) | {part.lstrip("0") or "0" for part in _DIGITS.findall(said)}
     known |= set(_hours(said.casefold())) | set(_counted(said.casefold()))
-    if any(figure[2] for figure in _SCALED.finditer(said.casefold())):  # "5k? No, 7.5"
-        known |= {f"{float(number) * 1000:.0f}" for number in known if _SMALL.fullmatch(number)}
+    scales = {SCALES[figure[2]] for figure in _SCALED.finditer(said.casefold()) if figure[2]}  # "5k? No, 7.5"
+    known |= {f"{float(number) * scale:.0f}" for scale in scales for number in known if _SMALL.fullmatch(number)}
+    known |= {"".join(_DIGIT_WORDS[word] for word in found.split()) for found in _DICTATED.findall(said.casefold())}
     plain, early = content.casefold(), said.casefold()
     hours = {hour for hour in _OCLOCK.findall(plain) if 12 < int(hour) < 24}
     known |= {hour for hour in hours if _is_evening(int(hour) - 12, known, early)}
@@ -153,6 +154,9 @@ def unsaid_figures(content: str, quoted: str, said: str) -> str | None:
     return f"nobody said {', '.join(sorted(missing))}" if missing else None
 
 
+_DIGIT_WORDS = dict(zip("zero oh one two three four five six seven eight nine".split(), "00123456789", strict=True))
+_DICTATED = linear(rf"\b((?:(?:{'|'.join(_DIGIT_WORDS)})\s+){{2,15}}(?:{'|'.join(_DIGIT_WORDS)}))\b")
+"""A number said digit by digit: "four four one nine"."""
 _DIGITS = linear(r"\d+")
 _DIGIT = linear(r"\d")
 
@@ -165,8 +169,11 @@ def _in_ascii(text: str) -> str:
 UNITS = (
     {"€": "eur", "euro": "eur", "euros": "eur", "eur": "eur", "$": "usd", "dollar": "usd", "dollars": "usd",
      "usd": "usd", "bucks": "usd", "£": "gbp", "pound": "gbp", "pounds": "gbp", "gbp": "gbp", "quid": "gbp",
-     "¥": "jpy", "yen": "jpy", "chf": "chf", "%": "percent", "percent": "percent", "prozent": "percent"},
-    {"s": "s", "sec": "s", "secs": "s", "second": "s", "seconds": "s", "minute": "min", "minutes": "min",
+     "¥": "jpy", "yen": "jpy", "chf": "chf", "dólar": "usd",
+     "dólares": "usd", "dollari": "usd", "libras": "gbp", "pfund": "gbp", "livres": "gbp", "sterline": "gbp",
+     "franken": "chf", "%": "percent", "percent": "percent", "prozent": "percent"},
+    {"ms": "ms", "millisecond": "ms", "milliseconds": "ms", "s": "s",
+     "sec": "s", "secs": "s", "second": "s", "seconds": "s", "minute": "min", "minutes": "min",
      "mins": "min", "min": "min", "hour": "h", "hours": "h",
      "hrs": "h", "h": "h", "day": "d", "days": "d", "tage": "d", "week": "w", "weeks": "w",
      "wks": "w", "wochen": "w", "month": "mo", "months": "mo", "monate": "mo", "year": "y", "years": "y",
@@ -192,7 +199,7 @@ _MEASURED = linear(r"([€$£¥])?\s?(\d+(?:[.,]\d+)*)[\s-]?([€$£¥%]|\p{L}+)
 def _measures(text: str) -> dict[tuple[str, int], set[str]]:
     found: dict[tuple[str, int], set[str]] = {}
     plain = text.casefold().replace("one day", "some day")
-    spelt = WORD.sub(lambda word: str(NUMBERS[word[0]]) if word[0] in NUMBERS else word[0], plain)
+    spelt = WORD.sub(lambda word: str(_ALL_NUMBERS.get(word[0], word[0])), plain)
     for match in _MEASURED.finditer(_SQUARE.sub("sq", spelt)):
         for sign in (match[1], match[3]):
             for which, units in enumerate(UNITS):
@@ -212,9 +219,10 @@ def wrong_unit(content: str, said: str) -> str | None:
     known = _measures(said)
     numbers = _numbers(said)
     for (number, which), units in _measures(content).items():
-        if number not in numbers or (units == {"s"} and number.endswith("0")):  # counted from words, or "their 30s"
+        if number not in numbers or (units == {"s"} and f"{number}s" in content):  # counted from words, or "their 30s"
             continue
-        others = known.get((number, which), _UNSAID[which])
+        beside = set().union(*(units for (_, kind), units in known.items() if kind == which))
+        others = known.get((number, which)) or (_UNSAID[which] and _UNSAID[which] | beside)  # "from 800 ms to 240"
         if others and not units & others:
             return f"{number} was said in another unit"
     return None

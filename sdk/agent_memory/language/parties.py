@@ -7,59 +7,35 @@ Render" has a direction.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 
-from agent_memory.language.moods import content_words, is_about_user
+from agent_memory.language.clauses import (
+    ADDRESSING,
+    KIN,
+    OF_PEOPLE,
+    PRONOUNS,
+    SELF,
+    THEIRS,
+    Clause,
+    clauses_of,
+    content_words,
+    homes_of,
+    is_about_user,
+)
 from agent_memory.language.offline.text import stem as lemma
 from agent_memory.language.offline.verbs import is_past
-from agent_memory.language.polarity import words_of
-from agent_memory.text.patterns import WORD, linear
+from agent_memory.language.polarity import CLAUSE, words_of
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
 
-KIN = frozenset(
-    """sister brother mother father mom mum mam dad wife husband son daughter kid kids child children baby partner
-    fiancé
-    fiancée fiance boyfriend girlfriend ex aunt uncle cousin niece nephew grandmother grandfather grandma grandpa granny
-    nan gran twin parents boss manager lead colleague coworker co-worker intern neighbour neighbor neighbours neighbors
-    landlord landlady tenant roommate flatmate housemate friend friends buddy mate teacher doctor client customer
-    mother-in-law father-in-law sibling siblings assistant coach trainer therapist
-    schwester bruder mutter vater mama papa oma opa frau mann sohn tochter kind kinder freund freundin chef chefin
-    kollege kollegin nachbar nachbarin tante onkel cousine vermieter mitbewohner mitbewohnerin
-    hermana hermano madre padre abuela abuelo esposa marido mujer hijo hija hijos novio novia jefe jefa vecino vecina
-    amigo amiga tía tío primo prima compañero compañera suegra suegro
-    sœur soeur frère mère père maman grand-mère grand-père femme mari fils fille enfants copain copine patron chef
-    voisin voisine ami amie tante oncle cousine collègue coloc
-    sorella fratello nonna nonno moglie marito figlio figlia fidanzato fidanzata capo vicino vicina amico amica zia zio
-    irmã irmão mãe pai avó avô filha filho namorado namorada chefe vizinho vizinha""".split()
-)
-_MINE = frozenset(
-    """my our his her their mein meine unser unsere sein seine ihr ihre mi mis nuestro nuestra su sus mon ma mes notre
-    nos son sa ses leur mio mia il la meu minha o a""".split()
-)
-_PRONOUNS = frozenset("he she er sie il elle él ella lui lei ele ela".split())
-_SELF = frozenset(
-    """i i'm i've i'd i'll me my mine myself we we're we've we'd we'll us our ours both together ich mir mich mein meine
-    meinen wir uns unser yo me mi mis conmigo nos nosotros nuestro je j'ai me m'a moi mon ma mes nous notre io
-    mi mio mia
-    noi eu mim comigo nós""".split()
-)
 _ME = frozenset("me us mir mich uns moi".split())
 _ME_AHEAD = frozenset("me nos m'a m'ont mi ci".split())
-_LEADING = frozenset(
-    """and but so well also because oh actually btw yes yeah no then when while since though although und aber also weil
-    y pero porque et mais parce e ma ok plus apparently hey""".split()
-)
+_POSSESSIVES = frozenset("my our mein meine meinen unser mi mis nuestro mon ma mes notre meu minha mia mio".split())
 _BACKGROUND = frozenset(
     "just also really still already has have had recently now then once even ha hat a gerade auch schon".split()
 )
 _ROMANCE = frozenset("usuario usuaria utilisateur l'utilisateur utente l'utente usuário".split())
 _PASSIVE = frozenset("is was were are been being got gets be by wurde wird est fue ha".split())
-_PARTS = linear(
-    r"[;!?()\n–—]+|,\s+|[.:]\s|\b(?:and|und|y|et|e|but|because|while|whereas|aber|weil|mais|parce|pero|porque)\b"
-)
 _OPPOSITE = (
     (frozenset("from".split()), frozenset("to into onto".split())),
     (frozenset(["before"]), frozenset(["after"])),
@@ -77,99 +53,6 @@ _ARTICLES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Clause:
-    """One clause: its words, its content words, and the party other than the speaker that it is about, if any."""
-
-    words: tuple[str, ...]
-    telling: frozenset[str]
-    party: str | None
-    owner: str | None
-
-
-@lru_cache(maxsize=256)  # several memories cite one turn
-def _clauses(text: str) -> tuple[_Clause, ...]:
-    return tuple(_parsed(text))
-
-
-def _parsed(text: str) -> Iterator[_Clause]:
-    for sentence in sentences(text):
-        party = owner = None
-        for part in _PARTS.split(sentence):
-            words = words_of(part)
-            while words and words[0] in _LEADING:
-                words = words[1:]
-            if not words:
-                continue
-            if (found := _party(words, part)) is not None:
-                party, owner = found
-            elif words[0] in _SELF or not words[0].endswith(("s", "ed")):
-                party = owner = None
-            yield _Clause(tuple(words), content_words(words), party, owner)
-
-
-_IS_BEHIND = frozenset(
-    "a an the on in at not no been got getting going from very so too always never really also back still just".split()
-)
-"""Words behind which "'s" is "is" or "has": "my flatmate's on holiday"."""
-
-
-def _party(words: Sequence[str], part: str) -> tuple[str, str | None] | None:
-    """Of whom a clause speaks, and whose relative that is; None if it does not begin with anybody but the speaker."""
-    if words[0] in _PRONOUNS and len(words) > 1 and not words[1].endswith(("ado", "ido")):  # "he dejado" is "I have"
-        return words[0], None
-    for at, word in enumerate(words[:5]):
-        base = word.removesuffix("'s")
-        owns = word.endswith("'s") and words[at + 1 : at + 2] and words[at + 1] not in _IS_BEHIND
-        if base not in KIN or owns:
-            continue
-        ahead = words[:at]
-        possessors = [one.removesuffix("'s") for one in ahead if one.endswith("'s")]
-        if possessors and at <= 3:
-            return word, possessors[-1]
-        if ahead and ahead[0] in _MINE and at <= 3:
-            return word, None
-    first, second = [*words, "", ""][:2]
-    is_name = first[:1].upper() + first[1:] in WORD.findall(part)[:1] and len(first) > 2
-    is_verb = is_past(first) or first.endswith("ing")  # "Got promoted last week"
-    if (
-        is_name
-        and not is_verb
-        and first not in SMALL_WORDS | FUNCTION_WORDS
-        and (is_past(second) or second in _OF_PEOPLE or (second.endswith("s") and len(second) > 4))
-    ):
-        return first, first
-    if first in _DETERMINERS or (first in _SOME and second == "of"):
-        person = next((word for word in words[1:5] if _is_person(word.removesuffix("s"))), None)
-        return (person, None) if person else None
-    return None
-
-
-def _is_person(word: str) -> bool:
-    return word in _PEOPLE or (len(word) > 4 and word not in SMALL_WORDS and word.endswith(_OF_WORKERS))
-
-
-_SOME = frozenset("one two three both some most many all each none half einer eine uno una un une".split())
-_PEOPLE = frozenset(
-    """people guy girl boy lady man woman person folks couple crew family student nurse chef pilot priest leute mensch
-    gente señor señora gens monsieur dame signora persone pessoa pessoal""".split()
-)
-_OF_WORKERS = ("er", "or", "ist", "mate", "ian", "man", "woman", "eur", "euse", "ore", "ora")
-"""How words for people end that say what they do: carer, supervisor, dentist, flatmate."""
-
-
-_DETERMINERS = frozenset(
-    """my our the a an some these those this that mein meine unser unsere der die das ein eine mi mis nuestro nuestra el
-    la los las un una mon ma mes notre nos le les une il lo gli mio mia meu minha o os""".split()
-)
-
-
-_OF_PEOPLE = frozenset(
-    """is has was will can lives works likes loves hates plays wants needs owns hat ist lebt wohnt arbeitet tiene vive
-    trabaja est habite travaille lavora abita tem mora""".split()
-)
-
-
 def of_bystander(content: str, cited: Sequence[str], speaker: str) -> str | None:
     """Finds a claim about the speaker, or about a named person, that was said of somebody close to them.
 
@@ -184,21 +67,21 @@ def of_bystander(content: str, cited: Sequence[str], speaker: str) -> str | None
     if not words or subject.endswith("'s") or not KIN.isdisjoint(_bases(words)):
         return None
     told = content_words(words) - content_words([speaker, subject])
-    clauses = [clause for text in cited for clause in _clauses(text)]
-    most = max((len(clause.telling & told) for clause in clauses), default=0)
+    clauses = [clause for text in cited for clause in clauses_of(text)]
+    most, homes = homes_of(told, clauses)
     # Of a single sentence the claim can have no other source, in whatever language it is.
     enough = most >= max(1, min(2, len(told)))
     alone = len(cited) == 1 and len(sentences(cited[0])) == 1
-    if not clauses or not (enough or alone) or _PRONOUNS & set(words):
+    if not clauses or not (enough or alone) or PRONOUNS & set(words):
         return None
     named = {word[:4] for word in words}
-    for home in (clause for clause in clauses if len(clause.telling & told) == most):
-        if home.party in _PRONOUNS and not enough:
+    for home in homes if most else clauses:
+        if home.party in PRONOUNS and not enough:
             return None
         if home.party is None or home.party[:4] in named:
             return None
         behind = home.words[home.words.index(home.party) + 1 :] if home.party in home.words else home.words
-        if not _SELF.isdisjoint(behind):
+        if not (SELF if home.party in PRONOUNS else SELF - _POSSESSIVES).isdisjoint(behind):
             return None
         if not about_speaker and subject != home.owner:
             return None
@@ -212,26 +95,91 @@ def _bases(words: Sequence[str]) -> set[str]:
     return {base for word in words for base in (word, word.removesuffix("'s"), word.removesuffix("s"))}
 
 
+def of_another(content: str, cited: Sequence[tuple[str, str]]) -> str | None:
+    """Says whether a claim ascribes to one person what was said about another; None if it does not.
+
+    Only clauses that begin with a person are compared: "my sister lives in Oslo and my brother is a nurse". The one of
+    whom a clause of the claim speaks must begin another clause than those that have its last known word. Clauses with
+    "she" or "you" may be about anybody, and somebody who says "me too" takes up what another said.
+
+    Args:
+        content: the claim.
+        cited: the turns that it cites, each with its speaker's name in small letters, and its sentences.
+    """
+    known = [(_bearer(clause, speaker), clause) for speaker, text in cited for clause in clauses_of(text)]
+    people = {bearer for bearer, _ in known if bearer}
+    if len(people) < 2 or not all(_AGREEING.isdisjoint(clause.words) for _, clause in known):
+        return None
+    everything = frozenset(word for _, clause in known for word in clause.telling)
+    beside = content_words([*people, *ADDRESSING])
+    subject: str | None = None
+    for part in CLAUSE.split(content):
+        words = words_of(part)
+        begins = _subject(words)
+        named = begins is not None and (begins in people or part[:1].isupper())
+        subject = begins if named else subject  # "and lives in Turin" goes on about the same person
+        if subject not in people:
+            continue
+        shared = [one for word in words for one in content_words([word]) - beside if one in everything]
+        for one in shared:
+            holders = [(bearer, clause) for bearer, clause in known if one in clause.telling]
+            if all(_is_of_another(bearer, clause, subject) for bearer, clause in holders):
+                return f"it was said of {holders[0][0]}, not of {subject}"
+    return None
+
+
+def _bearer(clause: Clause, speaker: str) -> str | None:
+    """Of whom a clause speaks, by name or as a relative."""
+    if clause.words[0] in _I:
+        return speaker
+    named = (clause.party or "").removesuffix("'s")
+    behind = clause.words[clause.words.index(named) + 1 :][:1] if named in clause.words else ()
+    is_name = clause.party == clause.owner and any(
+        is_past(word) or word in OF_PEOPLE or word in SMALL_WORDS for word in behind
+    )
+    return named if named in KIN or is_name else None
+
+
+def _subject(words: Sequence[str]) -> str | None:
+    """Of whom a clause speaks: its first word, or what is theirs ("Ana's sister")."""
+    first, second = [*words, "", ""][:2]
+    return (second if second in KIN else first.removesuffix("'s")) if first.endswith("'s") else first or None
+
+
+def _is_of_another(bearer: str | None, clause: Clause, subject: str) -> bool:
+    words = {word.removesuffix("'s") for word in clause.words}
+    return bearer not in (None, subject) and subject not in words and _OPEN.isdisjoint(words)
+
+
+_I = frozenset("i i'm i've i'd i'll".split())
+_OPEN = frozenset("he she they him her his them their who whom whose it its you your we us our one".split())
+"""Words by which a clause may speak of somebody whom it does not name."""
+_AGREEING = frozenset("too also same likewise neither either together both we us our ditto yes yeah yep".split())
+"""Words by which somebody may take up what another said."""
+
+
 def turned_round(content: str, quoted: str, speaker: str) -> str | None:
     """Finds a relation whose two sides changed places: who did it to whom, from where to where, before or after."""
     words, said = words_of(content), words_of(quoted)
     return (
-        _other_possessor(words, said)
+        _other_possessor(words, said, speaker)
         or _turned_direction(words, said)
         or _turned_contrast(words, said)
         or _turned_link(words, said)
         or _turned_passive(words, said)
-        or (_turned_order(words, said) if "," not in content + quoted else None)
+        or (_turned_order(words, quoted) if "," not in content else None)
         or _done_to_speaker(words, said, speaker)
     )
 
 
-def _other_possessor(words: Sequence[str], said: Sequence[str]) -> str | None:
+def _other_possessor(words: Sequence[str], said: Sequence[str], speaker: str) -> str | None:
     """Finds "Nadia's flight" where only Raj's flight was spoken of."""
     owned = [(one, thing) for one, thing in pairwise(words[:5]) if one.endswith("'s")]
     for one, thing in owned[:1]:
         owners = {said[at - 1] for at, word in enumerate(said) if word == thing and at}
         if owners and one not in owners and all(owner.endswith("'s") and owner not in words for owner in owners):
+            return f"it was said of {min(owners)} {thing}"
+        if thing in KIN and owners and owners <= THEIRS and one.removesuffix("'s") in (speaker, "user"):
             return f"it was said of {min(owners)} {thing}"
     return None
 
@@ -292,17 +240,22 @@ _MOST_LINKS = 12
 """Prepositions that are compared: a sentence has fewer. A choice."""
 
 
-def _turned_order(words: Sequence[str], said: Sequence[str]) -> str | None:
+def _turned_order(words: Sequence[str], quoted: str) -> str | None:
     """Finds "the dog bit Max" where Max bit the dog: what stood before a word stands behind it, and the other way."""
     if not {"by", "and", "or"}.isdisjoint(words):
         return None
-    verbs = [lemma(word) for word in said]
+    clauses = [words_of(clause) for clause in CLAUSE.split(quoted)]
+    verbs = [(said, place, lemma(word)) for said in clauses for place, word in enumerate(said)]
     for at, word in enumerate(words[:_LONGEST_CLAUSE]):
-        places = [place for place, one in enumerate(verbs) if one == lemma(word)]
+        places = [(said, place) for said, place, verb in verbs if verb == lemma(word)]
         if len(places) != 1 or not content_words([word]):
             continue
-        ahead, behind = content_words(words[:at]), content_words(words[at + 1 :])
-        was_ahead, was_behind = content_words(said[: places[0]]), content_words(said[places[0] + 1 :])
+        said, place = places[0]
+        both = content_words(words[:at]) & content_words(
+            words[at + 1 :]
+        )  # "the billing service calls the orders service"
+        ahead, behind = content_words(words[:at]) - both, content_words(words[at + 1 :]) - both
+        was_ahead, was_behind = content_words(said[:place]), content_words(said[place + 1 :])
         if ahead & was_behind and behind & was_ahead and not (ahead & was_ahead or behind & was_behind):
             return f"{min(ahead & was_behind)} and {min(behind & was_ahead)} changed places"
     return None
@@ -331,9 +284,7 @@ def of_speaker(content: str, cited: Sequence[str], speaker: str, people: frozens
     if subject not in people or subject == speaker:
         return None
     told = content_words(words) - content_words([speaker, subject])
-    clauses = [clause for text in cited for clause in _clauses(text)]
-    most = max((len(clause.telling & told) for clause in clauses), default=0)
-    homes = [clause for clause in clauses if most and len(clause.telling & told) == most]
+    _, homes = homes_of(told, [clause for text in cited for clause in clauses_of(text)])
     if homes and all(not _ALONE.isdisjoint(home.words) and _OTHERS.isdisjoint(home.words) for home in homes):
         return None if any(subject in home.words for home in homes) else f"it was said of {speaker}"
     return None
@@ -363,3 +314,36 @@ def _done_to_speaker(words: Sequence[str], said: Sequence[str], speaker: str) ->
         and {"i", "we", "ich", "wir", "yo", "je"}.isdisjoint(said[max(0, at - 3) : at])
     ]
     return f"it was done to {speaker}, not by" if places and places == to_me else None
+
+
+_YOU = frozenset("you you're you've your du dein deine sie ihr vous votre tu tus su".split())
+_REPLY = frozenset(
+    """yes yeah yep yup right exactly correct sure true indeed absolutely definitely ok okay fine done agreed perfect
+    that's thats ja genau stimmt oui exact sí si claro vale sim certo no nope nah""".split()
+)
+
+
+def of_agent(content: str, cited: Sequence[str], by_agent: Sequence[str]) -> str | None:
+    """Says whether only the agent said something about the user, who neither repeated nor confirmed it; None if not.
+
+    Args:
+        content: the claim.
+        cited: the user's turns that it cites.
+        by_agent: what the agent said in or ahead of them.
+    """
+    if not cited or not by_agent:
+        return None
+    replies = [words_of(text)[:1] for text in cited]
+    if any(not _REPLY.isdisjoint(first) for first in replies) or any(len(words_of(text)) < 4 for text in cited):
+        return None
+    told = content_words(words_of(content))
+    if any(told & content_words(words_of(text)) for text in cited):
+        return None
+    for text in by_agent:
+        for sentence in sentences(text):
+            if any(
+                len(told & content_words(part)) >= 2 and not _YOU.isdisjoint(part)
+                for part in map(words_of, CLAUSE.split(sentence))
+            ):
+                return "only the agent asked it" if sentence.rstrip().endswith("?") else "only the agent said it"
+    return None

@@ -66,7 +66,8 @@ HEDGES = frozenset(
     believe feels suggest suggests suggested should looking dream dreams dreaming aspires aspire imagine
     imagines would'd not sure vielleicht möglicherweise eventuell könnte würde überlegt überlege quizás quizá
     tal podría peut-être pourrait forse potrebbe misschien talvez needs need open exploring explores goal aims
-    ideas idea option options either proposes proposed proposing intends excited eager keen willing curious""".split()
+    ideas idea option options either proposes proposed proposing intends excited eager keen willing curious
+    around roughly approximately circa etwa rund environ""".split()
 )
 """Words by which a claim may carry a doubt."""
 _STILL = frozenset("più plus mehr más mais meer more anymore longer".split())
@@ -103,11 +104,32 @@ def added_not(content: str, said: str) -> str | None:
     """A "not" of a claim, or a word such as "forbids", that nobody said."""
     content, said = map(_with_negators, (content, said))
     plain, denied = _denied(said, NEGATORS | _AGAINST)
+    told, cut_short = telling(words_of(content)), _cut_short(said)
+    if cut_short and told & cut_short:
+        return None
+    if _is_moved(content, said):
+        return 'the "not" was said of something else'
     for after in _after_negators(content, NEGATORS, most=4):
         known = [word for word in after if word in plain or word in denied]
         if known and (known[0] in _AGAINST_STEMS & plain or denied.isdisjoint(known)):
             return 'nobody said "not"'
     return None
+
+
+def _cut_short(said: str) -> set[str]:
+    """The content words of clauses that end with their "not": "the right one doesn't"."""
+    clauses = [words_of(clause) for clause in CLAUSE.split(said)]
+    return {one for words in clauses if words and words[-1] in NEGATORS for one in telling(words[:-1])}
+
+
+def _is_moved(content: str, said: str) -> bool:
+    """Whether a claim denies only what is stated, though the talk denies something beside it."""
+    told = telling(words_of(content)) if not NEGATORS.isdisjoint(words_of(content)) else set()
+    refused = {one for after in _after_negators(content, NEGATORS, most=4) for one in after}
+    parts = [words_of(clause) for clause in CLAUSE.split(said)] if told else []
+    denied = {one for words in parts if not NEGATORS.isdisjoint(words) for one in telling(words)}
+    stated = {one for words in parts if NEGATORS.isdisjoint(words) for one in telling(words)}
+    return bool(denied) and len(told & stated) >= 2 and bool(refused & stated) and told.isdisjoint(denied)
 
 
 def _with_negators(text: str) -> str:
@@ -137,7 +159,9 @@ def changed_polarity(content: str, quoted: str, said: str) -> str | None:
         for ended in map(stem, _ENDED.findall(quoted)):
             if any(one == ended or (len(one) > 3 and ended.startswith(one)) for one in told):
                 return 'it leaves out a "not"'
-    if NEGATORS.isdisjoint(words) and _AGAINST.isdisjoint(set(words) - quoted_words):
+    if NEGATORS.isdisjoint(words) and (_AGAINST | {"only"}).isdisjoint(
+        set(words) - quoted_words | {"only"} & set(words)
+    ):
         plain, _ = _denied(quoted, NEGATORS)
         chosen = words[: next((at for at, word in enumerate(words) if word in _CHOSEN_OVER), len(words))]
         told = telling(chosen) | {word for word in chosen if len(word) == 2 and "nie" in quoted_words}
@@ -162,6 +186,7 @@ def _only_denied(quoted: str, words: Sequence[str]) -> bool:
     if not (_AGAINST | _PAST | _SOFTENED).isdisjoint(words):
         return False
     negators = NEGATORS - {"no"} if _PORTUGUESE.search(quoted) else NEGATORS
+    negators = negators - {"dont"} if _FRENCH.search(quoted) else negators
     homes: Sequence[Sequence[str]] = _closest(_told_parts(quoted), words, fewest=1)
     if not homes and len(sentences(quoted)) == 1:
         homes = [part for clause in CLAUSE.split(quoted) if (part := words_of(clause))]
@@ -209,6 +234,8 @@ def _after_negators(text: str, negators: frozenset[str], most: int) -> list[list
     found = [[stem(word)] for word in _RULED_OUT.findall(text.casefold())]
     if _PORTUGUESE.search(text):
         negators -= {"no"}  # "in the"
+    if _FRENCH.search(text):
+        negators -= {"dont"}  # "of which"
     for clause in CLAUSE.split(text):
         words = [word for word in words_of(clause) if word not in _STILL or word in negators]
         places = [at for at, word in enumerate(words) if word in negators] if _IDIOMS.isdisjoint(words) else []
@@ -221,6 +248,7 @@ def _after_negators(text: str, negators: frozenset[str], most: int) -> list[list
 
 _RULED_OUT = linear(r"(\p{L}+) (?:is|are|was|were) (?:out|off|impossible|no good|off the table)\b")
 """What people call impossible behind it: "Wednesdays are out"."""
+_FRENCH = linear(r"\b(?:nous|je|les|des|est|au|une|dans|avec)\b")
 _PORTUGUESE = linear(r"\b(?:numa|uma|meu|minha|[Nn]ão|[Mm]oro|[Tt]rabalho|[Tt]enho|[Ee]stou|você|pela)\b")
 """Words that no other of the languages has; Uma is a name."""
 

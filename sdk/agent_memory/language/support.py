@@ -8,20 +8,19 @@ that may miss a wrong memory and seldom refuses a right one: `benchmarks/support
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from agent_memory.language.anchors import out_of_place
-from agent_memory.language.bearers import of_agent, of_another
 from agent_memory.language.bounds import wrong_bound
-from agent_memory.language.measures import is_unit, unsaid_figures, wrong_unit
+from agent_memory.language.clauses import KIN
+from agent_memory.language.measures import unsaid_figures, wrong_unit
 from agent_memory.language.moods import changed_mood, of_direct_speech
-from agent_memory.language.parties import KIN, of_bystander, of_speaker, turned_round
+from agent_memory.language.parties import of_agent, of_another, of_bystander, of_speaker, turned_round
 from agent_memory.language.polarity import added_not, changed_polarity, telling, words_of
 from agent_memory.language.said_dates import Spoken, without_dates, years_since
-from agent_memory.text import dates
+from agent_memory.language.said_names import NO_NAMES, unsaid_name
 from agent_memory.text.folding import folded
 from agent_memory.text.names import names
 from agent_memory.text.patterns import WORD, linear
@@ -68,7 +67,7 @@ def why_unsupported(
         or unsaid_figures(undated, quoted, near)
         or wrong_unit(undated, said)
         or _two_scripts(content, said)
-        or _names(undated, near)
+        or unsaid_name(undated, near)
         or _elsewhere(content, cited, ahead)
         or _owner(content, cited)
         or _swapped(content, quoted, speaker)
@@ -110,9 +109,10 @@ _ANAPHORS_FIRST = frozenset(
 def _elsewhere(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> str | None:
     """A claim that has no word of the turns that it cites, and several of one ahead that they do not take up."""
     told = telling(words_of(content)) - telling(words_of(" ".join(turn.name or "" for turn in (*cited, *ahead))))
-    if len(told) < 2 or told & telling(words_of(_spoken_in(cited))) or _refers_back(cited, ahead):
+    here = told & telling(words_of(_spoken_in(cited)))
+    if len(told) < 2 or _refers_back(cited, ahead):
         return None
-    found = any(len(told & telling(words_of(turn.text))) >= 2 for turn in ahead)
+    found = any(len((told - here) & telling(words_of(turn.text))) > max(1, len(here)) for turn in ahead)
     return "it was said in another turn" if found else None
 
 
@@ -159,7 +159,7 @@ def why_unsaid(text: str, heard: Sequence[Spoken], *, subject: bool = False) -> 
         return _TOO_LONG
     said = " \n".join(f"{one.name or ''}: {folded(one.text)}" for one in heard)
     undated, invented = without_dates(line, heard, said, None)
-    unnamed = invented or unsaid_figures(undated, "", said) or wrong_unit(undated, said) or _names(line, said)
+    unnamed = invented or unsaid_figures(undated, "", said) or wrong_unit(undated, said) or unsaid_name(line, said)
     return unnamed or (_owner(line, heard) if subject else None) or added_not(line, said)
 
 
@@ -182,85 +182,6 @@ def _shares(sentence: str, quote: str) -> bool:
     return bool(part) and (part in plain or plain in part)
 
 
-# --- names --------------------------------------------------------------------------------------------------
-
-_KNOWN = (
-    frozenset(
-        """user users assistant agent ai january utc nutzer nutzers nutzerin benutzer benutzers benutzerin anwender
-        anwenders assistent assistenten person personen team teams firma familie freund freundin frage wunsch termin
-        uhr mr mrs ms dr herr herrn frau""".split()
-    )
-    | dates.CALENDAR
-)
-_COMMON_ENDINGS = ("ung", "ungen", "heit", "keit", "keiten", "schaft", "schaften", "tät", "täten")
-"""How German nouns end that are no names, though they have a capital."""
-
-
-def _names(content: str, said: str) -> str | None:
-    """A name that nobody said."""
-    content, said = _without_accents(content), _without_accents(said)
-    known = {word.casefold() for word in (*WORD.findall(said), *map(_joined_up, _HYPHENED.findall(said)))}
-    known |= {name for language in _LANGUAGES if not known.isdisjoint(language) for name in language}
-    stems = {stem(word) for word in known}
-    initials = _initials(said)
-    content = _HYPHENED.sub(lambda word: _joined_up(word[0]) if _joined_up(word[0]) in known else word[0], content)
-    for name in names(content):
-        plain = name.casefold()
-        if (
-            plain in known
-            or plain in _KNOWN
-            or plain.removesuffix("s") in dates.CALENDAR
-            or is_unit(plain)
-            or stem(plain) in stems
-            or plain in initials
-        ):
-            continue
-        if plain.endswith(_COMMON_ENDINGS) or f"{plain[0]}{len(plain) - 2}{plain[-1]}" in known:  # k8s is Kubernetes
-            continue
-        if any(
-            len(other) >= 3 and (plain.startswith(other[:5]) or other.startswith(plain[:5]))
-            for other in known
-            if min(len(other), len(plain)) >= 4
-        ):
-            continue
-        return f"nobody said {name}"
-    return None
-
-
-_LANGUAGES = [
-    frozenset(names.split())
-    for names in (
-        "german deutsch aleman allemand tedesco alemao duits",
-        "english englisch ingles anglais inglese engels",
-        "spanish spanisch espanol espagnol spagnolo espanhol spaans",
-        "french franzosisch frances francais francese frans",
-        "italian italienisch italiano italien italiaans",
-        "portuguese portugiesisch portugues portugais portoghese portugees",
-        "dutch niederlandisch neerlandes neerlandais olandese holandes nederlands",
-    )
-]
-"""Names of languages in each other, without accents."""
-
-
-def _without_accents(text: str) -> str:
-    if text.isascii():
-        return text
-    return "".join(letter for letter in unicodedata.normalize("NFD", text) if not unicodedata.combining(letter))
-
-
-_HYPHENED = linear(r"\p{L}+(?:-\p{L}+)+")
-
-
-def _joined_up(word: str) -> str:
-    """A word without its hyphens: Wi-Fi is wifi."""
-    return word.replace("-", "").casefold()
-
-
-def _initials(text: str) -> set[str]:
-    """The acronyms in a text: words of two to five capital letters."""
-    return {word.casefold() for word in WORD.findall(text) if word.isupper() and 2 <= len(word) <= 5}
-
-
 # --- who and whom -------------------------------------------------------------------------------------------
 
 
@@ -271,7 +192,7 @@ def _owner(content: str, cited: Sequence[Spoken]) -> str | None:
         return None
     subject = found[1].casefold()
     known = {stem(word.removesuffix("'s")) for turn in cited for word in words_of(f"{turn.name or ''} {turn.text}")}
-    if subject in _KNOWN or subject in SMALL_WORDS or stem(subject) in known or subject.endswith("ing"):
+    if subject in NO_NAMES or subject in SMALL_WORDS or stem(subject) in known or subject.endswith("ing"):
         return None
     if any(len(word) >= 4 and subject.startswith(word) for word in known):  # "prod" is production
         return None

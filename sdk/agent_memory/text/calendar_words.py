@@ -50,6 +50,14 @@ _ENGLISH = {
     for word, english in zip(language.split(), names, strict=True)
     if word.casefold() not in {name.casefold() for name in names}
 }
+_ENGLISH |= {
+    plural: f"{english}s"
+    for language in _DAYS
+    for word, english in zip(language.split(), DAY_NAMES, strict=True)
+    if (plural := f"{word.casefold()}s") not in _ENGLISH
+}
+"""Their plurals too, which recur: "domingos", "montags"."""
+_ORDINAL = linear(rf"\b(\d{{1,2}})(?:\.|º|er)? (?:de )?({'|'.join(MONTH_NAMES)})(?: de (\d{{4}}))?\b")
 _WORD = linear(r"\p{L}+(?:-feira)?")
 _NEAR_TIME = linear(
     rf"(^|[^\p{{L}}'])({'|'.join(sorted(_NEARLY, key=len, reverse=True))})([^\p{{L}}]|$)", re.IGNORECASE
@@ -75,7 +83,7 @@ def with_english_calendar(text: str) -> str:
     text = _WORD.sub(lambda found: _ENGLISH.get(found[0].casefold(), found[0]), text)
     for pattern, both in _RANGES:
         text = pattern.sub(both, text)
-    return text
+    return _ORDINAL.sub(lambda found: " ".join(part for part in found.groups() if part), text)
 
 
 def with_english_near_times(text: str) -> str:

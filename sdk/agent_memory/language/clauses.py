@@ -1,0 +1,330 @@
+"""Clauses: the one reader of what was said, clause by clause, for the checks of a model's memories.
+
+A clause has its words, the person other than the speaker that it is about, if any, and its mood: whether it was asked,
+planned, wished, supposed or imagined. The words come from grammars of English, German, French, Spanish, Italian and
+Portuguese.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from agent_memory.language.offline.text import stem as lemma
+from agent_memory.language.offline.verbs import is_past
+from agent_memory.language.polarity import CLAUSE, NEGATORS, without_may, words_of
+from agent_memory.text.patterns import WORD, linear
+from agent_memory.text.sentences import sentences
+from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
+
+LONGEST_STEM = 8
+"""Letters of a stem that are compared, so that forms of long words in languages without a stemmer count as one."""
+
+
+def content_words(words: Sequence[str]) -> frozenset[str]:
+    """The stems of the content words among these; irregular pasts count as their verb."""
+    return frozenset(
+        lemma(word.removesuffix("'s"))[:LONGEST_STEM]
+        for word in words
+        if word not in _EMPTY and word not in NEGATORS and len(word) > 1
+    )
+
+
+_EMPTY = (
+    SMALL_WORDS
+    | FUNCTION_WORDS
+    | frozenset("user users user's nutzer nutzers usuario utilisateur l'utilisateur".split())
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One clause of a talk.
+
+    Attributes:
+        words: Its words in order, without a leading "and" or "but".
+        telling: The stems of its content words.
+        mood: What makes it no plain fact: planned, ahead, wished, due, possible, supposed, imagined or ironic.
+        governed: The stems that the mood governs.
+        verb: The stem of the first of them in the talk.
+        asked: Whether it asks.
+        party: Whom it is about, if not the speaker.
+        owner: Whose relative that is.
+    """
+
+    words: tuple[str, ...]
+    telling: frozenset[str]
+    mood: str | None
+    governed: frozenset[str]
+    verb: str
+    asked: bool
+    party: str | None
+    owner: str | None
+
+
+@lru_cache(maxsize=256)  # several memories cite one turn
+def clauses_of(text: str) -> tuple[Clause, ...]:
+    """The clauses of a text, in order."""
+    return tuple(_parsed(text))
+
+
+def homes_of(told: frozenset[str], clauses: Iterable[Clause]) -> tuple[int, list[Clause]]:
+    """How many stems the clauses share with a claim at most, and those that share as many; none if none shares any."""
+    found = [(len(clause.telling & told), clause) for clause in clauses]
+    most = max((number for number, _ in found), default=0)
+    return most, [clause for number, clause in found if number == most and most]
+
+
+def _parsed(text: str) -> Iterator[Clause]:
+    for sentence in sentences(text):
+        asks = sentence.rstrip(" \"'”)").endswith("?")
+        party = owner = None
+        ironic = _IRONIC.search(sentence) is not None
+        mood, governed, verb = _mood("")
+        for joined, part in _parts(without_may(sentence)):
+            words = words_of(part)
+            while words and words[0] in _LEADING:
+                words = words[1:]
+            if not words:
+                continue
+            if (found := _party(words, part, joined=joined)) is not None:
+                party, owner = found
+            elif words[0] in SELF or not words[0].endswith(("s", "ed")):
+                party = owner = None
+            earlier, (mood, governed, verb) = mood, _mood(part)
+            if ironic or (mood is None and joined and words[0] not in SELF | PRONOUNS):
+                # "We might sell the car and the boat."
+                mood, governed = "ironic" if ironic else earlier, content_words(words)
+            at = sentence if part in sentence[: len(part) + 3] else part
+            asked = asks and _asks(at, words)
+            yield Clause(tuple(words), content_words(words), mood, governed, verb, asked, party, owner)
+
+
+def _parts(sentence: str) -> Iterator[tuple[bool, str]]:
+    """The clauses of a sentence, and whether an "and" joins each to the one before."""
+    at, joined = 0, False
+    for gap in CLAUSE.finditer(sentence):
+        yield joined, sentence[at : gap.start()]
+        at, joined = gap.end(), gap[0].casefold() in _AND
+    yield joined, sentence[at:]
+
+
+_AND = frozenset("and und et y e".split())
+
+
+def _mood(part: str) -> tuple[str | None, frozenset[str], str]:
+    for name, trigger in _TRIGGERS.items():
+        if found := trigger.search(part):
+            behind = words_of(part[found.end() :])
+            verb = next((lemma(word) for word in behind if word not in _EMPTY), "")
+            return name, content_words(words_of(part) if name == "supposed" else behind), verb
+    return None, frozenset(), ""
+
+
+def _asks(at: str, words: Sequence[str]) -> bool:
+    if _REQUESTED.search(at):
+        return False
+    return (_ASKING.search(at) or (_WONDERING.search(at) and OWN.isdisjoint(words))) is not None
+
+
+def is_about_user(words: Sequence[str]) -> bool:
+    """Whether a claim begins with "the user", in one of six languages."""
+    return not _USER.isdisjoint(words[:2])
+
+
+_USER = frozenset(
+    """user nutzer nutzerin benutzer benutzerin anwender usuario usuaria utilisateur l'utilisateur utilisatrice
+    l'utilisatrice utente l'utente usuário usuária""".split()
+)
+
+
+# --- moods ---
+
+_MOODS = {
+    "planned": r"will|['’]ll|(?:am|is|are|['’]m|['’]re|['’]s)\s+(?:going|about|set|due)\s+to|gonna|plan(?:ning|s)?\s+"
+    r"(?:to|on)|intend(?:s|ing)?\s+to|scheduled\s+to|aim(?:s|ing)?\s+to|(?:ich|wir|er|sie)\s+(?:will|wollen|werde|"
+    r"werden|wird)|(?:ai|ont|avons|avez|va|vais|vont|allons)\s+l['’]intention|(?:je\s+)?vais|(?:nous\s+)?allons|"
+    r"(?:on\s+)va|(?:je|on|nous)\s+comp(?:te|tons)|next\s+(?:up|on\s+(?:my|our)\s+list)|to-?do|voy\s+a|vamos\s+a|va\s+a|van\s+a|pienso|planeo|vou|sto\s+per|ho\s+intenzione",
+    "wished": r"wants?|wish(?:es)?|(?:would|['’]d)\s+(?:like|love|prefer)|dream(?:s|ing)?\s+of|would\s+be|"
+    r"could\s+see\s+(?:myself|ourselves)|wouldn['’]t\s+mind|möchten?|würden?|hätten?|wünsche|quiero|queremos|quisiera|"
+    r"querría|(?:me|nos)\s+(?:gustaría|encantaría)|ojalá|veux|voudrais|voulons|aimerais|aimerions|souhaite|vorrei|"
+    r"vorremmo|mi\s+piacerebbe|gostaria|quero|queria",
+    "due": r"should|ought\s+to|(?:have|has|need|needs)\s+to|(?:['’]ve|have|has)\s+got\s+to|gotta|"
+    r"must|supposed\s+to|sollte[nst]*|muss|müssen|"
+    r"müsste|soll|debería|deberíamos|debo|(?:tengo|tenemos|hay)\s+que|il\s+faut|faudrait|(?:je\s+)?(?:dois|devrais)|"
+    r"devo|dovrei|devrebbe|preciso|tenho\s+(?:que|de)",
+    "imagined": r"(?:i|we|you|he|she|they)['’]d\s+(?:be|have|go|do|get|need|take|buy|make|live|study|use|want|move|"
+    r"choose|pick|give|keep|find|say|never|not|still|probably)|would(?:\s+(?:not|never|have|probably|be|still))*\s+\p{L}+|if\s+(?:i|we|he|she|they|it|you)\s+"
+    r"(?:had|were|won|could|knew|lived|did)|had\s+(?:i|we|he|she|they)|let['’]s\s+say|imagine|suppose|supposing|assuming|"
+    r"hypothetically|what\s+if|angenommen|würden?|hätten?|wären?|bräuchten?|stell\s+dir\s+vor|supongamos|imagínate|"
+    r"(?:habría|tendría|sería|haría|iría|compraría|tuviera|tuviese|fuera)|supposons|imaginons|"
+    r"\p{L}+(?:rais|rions|raient)|serait|aurait|si\s+j['’](?:avais|étais)|mettiamo|\p{L}+(?:rebbe|rebbero|remmo)|"
+    r"se\s+(?:avessi|fossi)|teria|seria|se\s+eu",
+    "ahead": r"tomorrow|next\s+(?:week|month|year|spring|summer|autumn|fall|winter)|"
+    r"(?:nächste[nrs]?|kommende[nrs]?)\s+\p{L}+|prochaine?|próxim[oa]|prossim[oa]|demain",
+    "possible": r"(?:ob|whether|si|se)\s+(?:ich|wir|er|sie|es|i|we|he|she|they|je|on|io)|there['’]s\s+"
+    r"a\s+(?:small\s+|good\s+|slight\s+)?(?:chance|possibility)|might|torn\s+between|hesitating|hésit(?:e|ons|es)|dudo|dudamos|schwanken?|"
+    r"leaning\s+towards?|(?:i|we)\s+(?:seem|vaguely)|podría\s+ser|may|"
+    r"\p{L}+\s+could|considering|(?:thinking|thought)\s+(?:of|about)|tempted|toying|könnten?|"
+    r"pourrai[st]|podrí?an?|potrebbe|poderia",
+    "supposed": r"it\s+(?:seems|looks|sounds|appears)\s+(?:like|as|that)|not\s+(?:a\s+hundred\s+percent|100\s?%)|"
+    r"(?:have|got)\s+a\s+(?:feeling|hunch)|ich\s+habe\s+das\s+gefühl|"
+    r"j['’]ai\s+l['’]impression|me\s+da\s+que|(?:pretty|fairly|almost|reasonably|half)\s+(?:sure|certain)|"
+    r"if\s+(?:memory\s+serves|i\s+(?:remember|recall)|i['’]m\s+not\s+mistaken)|as\s+far\s+as\s+(?:i|we)\s+(?:know|remember|recall|can\s+tell)|iirc|afaik|soweit\s+ich|"
+    r"wenn\s+ich\s+mich\s+(?:recht|richtig)|si\s+(?:je\s+me\s+souviens|no\s+recuerdo)|se\s+(?:non\s+)?ricordo|"
+    r"suspects?|reckons?|rumou?r\s+has\s+it|"
+    r"with\s+(?:any|a\s+bit\s+of|some)?\s*luck|chances\s+are|il\s+se\s+peut|puede\s+que|kann\s+sein|"
+    r"può\s+darsi|maybe|perhaps|possibly|probably|presumably|apparently|supposedly|allegedly|rumou?r(?:s|ed)?|gossip|"
+    r"reportedly|(?:i|we)\s+(?:think|believe|guess|suppose|reckon|assume|suspect|imagine)|(?:i|we)\s+heard\s+(?:that|"
+    r"he|she|they|it)|(?:i['’]m|am|not)\s+(?:(?:not|quite|entirely|totally|100%)\s+)*sure|unsure|undecided|"
+    r"no\s+idea|(?:some\s+)?talk\s+of|word\s+is|on\s+the\s+fence|in\s+two\s+minds|depends|"
+    r"vielleicht|womöglich|möglicherweise|vermutlich|wahrscheinlich|wohl|angeblich|anscheinend|"
+    r"(?:ich|wir)\s+(?:glaube|denke|vermute|schätze|überlege|meine|glauben|denken|überlegen)|(?:glaube|denke)\s+ich|"
+    r"je\s+(?:crois|pense|suppose)|j['’]imagine|il\s+paraît|peut-être|probablement|sans\s+doute|"
+    r"(?:yo\s+)?(?:creo|supongo|pienso)\s+que|al\s+parecer|por\s+lo\s+visto|dicen\s+que|se\s+dice|quizás?|tal\s+vez|"
+    r"a\s+lo\s+mejor|probablemente|parece|credo|penso\s+che|forse|pare|acho|talvez|misschien|"
+    r"ik\s+denk",
+}
+_TRIGGERS = {
+    mood: linear(rf"(?:^|\b|\s)(?:{_MOODS[mood]})(?:\b|\s|$)", re.IGNORECASE)
+    for mood in ("supposed", "possible", "planned", "wished", "due", "imagined", "ahead")
+    # In this order: "I think I'll go" is supposed.
+}
+_IRONIC = linear(
+    r"\b(?:yeah\s*,?\s+(?:right|sure)|sure\s*,?\s+because|oh\s*,?\s+(?:great|joy|wonderful|lovely|fantastic|brilliant)|"
+    r"(?:just|exactly)\s+what\s+(?:i|we)\s+needed|how\s+(?:lovely|nice)\s+of|na\s+(?:toll|super|prima)|qué\s+bien|"
+    r"cómo\s+no|ben\s+voyons|quelle\s+joie|che\s+bello)\b|\s/s\b|🙄",
+    re.IGNORECASE,
+)
+_ASKING = linear(
+    r"^(?:so|and|but|hey|hi|well|ok|okay|btw|oh|und|aber|y|et|,|\s)*(?:is|are|was|were|do|does|did|should|shall|can|"
+    r"could|will|would|has|have|had|may|might|isn['’]t|aren['’]t|don['’]t|doesn['’]t|didn['’]t|what\s+if|how\s+about|"
+    r"any\s+chance|wanna|think|ist|sind|hat|haben|soll|sollen|sollte|sollten|kann|können|könnte|wird|werden|gibt|lohnt|"
+    r"est-ce|est|sont|a-t|dois|devrais|faut|peut|¿|è|sono|devo|dovrei|será|devo|é|\p{L}+-(?:je|tu|il|elle|on|nous|vous)"
+    r"|\p{L}+\s+(?:ich|wir|man)\b|or\b)",
+    re.IGNORECASE,
+)
+_WONDERING = linear(
+    r"^\W*(?:what|who|how|where|when|which|why|was|wer|wie|wo|wann|welche\w*|warum|qué|quién|cómo|cuándo|cuánto|dónde|"
+    r"quand|comment|où|quel\w*|combien|cosa|chi|come|quando|dove|quanto|o\s+que|quem|onde)\b",
+    re.IGNORECASE,
+)
+"""Questions that tell nothing of who asks, unless they name what is theirs."""
+_REQUESTED = linear(
+    r"\byou\s+(?:please\s+)?(?:remind|note|remember|add|put|save|book|schedule|tell|write|keep)\b", re.IGNORECASE
+)
+"""What somebody wants to be noted is stated, though it is asked for."""
+OWN = frozenset(
+    "my our mein meine meinen unser unsere mi mis nuestro nuestra mon ma mes notre nos mio mia meu minha".split()
+)
+
+# --- parties ---
+
+KIN = frozenset(
+    """sister brother mother father mom mum mam dad wife husband son daughter kid kids child children baby partner
+    fiancé
+    fiancée fiance boyfriend girlfriend ex aunt uncle cousin niece nephew grandmother grandfather grandma grandpa granny
+    nan gran twin parents boss manager lead colleague coworker co-worker intern neighbour neighbor neighbours neighbors
+    landlord landlady tenant roommate flatmate housemate friend friends buddy mate teacher doctor client customer
+    mother-in-law father-in-law sibling siblings assistant coach trainer therapist
+    schwester bruder mutter vater mama papa oma opa frau mann sohn tochter kind kinder freund freundin chef chefin
+    kollege kollegin nachbar nachbarin tante onkel cousine vermieter mitbewohner mitbewohnerin
+    hermana hermano madre padre abuela abuelo esposa marido mujer hijo hija hijos novio novia jefe jefa vecino vecina
+    amigo amiga tía tío primo prima compañero compañera suegra suegro
+    sœur soeur frère mère père maman grand-mère grand-père femme mari fils fille enfants copain copine patron chef
+    voisin voisine ami amie tante oncle cousine collègue coloc
+    sorella fratello nonna nonno moglie marito figlio figlia fidanzato fidanzata capo vicino vicina amico amica zia zio
+    irmã irmão mãe pai avó avô filha filho namorado namorada chefe vizinho vizinha""".split()
+)
+_MINE = frozenset(
+    """my our his her their mein meine unser unsere sein seine ihr ihre mi mis nuestro nuestra su sus mon ma mes notre
+    nos son sa ses leur mio mia il la meu minha o a""".split()
+)
+THEIRS = frozenset("his her their seine ihre".split())
+_CONCERNING = frozenset("about on with for in at".split())
+ADDRESSING = frozenset("ask tell call".split())
+PRONOUNS = frozenset("he she er sie il elle él ella lui lei ele ela".split())
+SELF = frozenset(
+    """i i'm i've i'd i'll me my mine myself we we're we've we'd we'll us our ours both together ich mir mich mein meine
+    meinen wir uns unser yo me mi mis conmigo nos nosotros nuestro je j'ai me m'a moi mon ma mes nous notre io
+    mi mio mia
+    noi eu mim comigo nós""".split()
+)
+_LEADING = frozenset(
+    """and but so well also because oh actually btw yes yeah no then when while since though although und aber also weil
+    y pero porque et mais parce e ok plus apparently hey""".split()
+)
+_NOBODY = frozenset("here's there's that's what's it's who's where's how's let's everything's nothing's".split())
+_IS_BEHIND = frozenset(
+    "a an the on in at not no been got getting going from very so too always never really also back still just".split()
+)
+"""Words behind which "'s" is "is" or "has": "my flatmate's on holiday"."""
+
+
+def _party(words: Sequence[str], part: str, *, joined: bool) -> tuple[str, str | None] | None:
+    """Of whom a clause speaks, and whose relative that is; None if it does not begin with anybody but the speaker."""
+    if words[0] in PRONOUNS and len(words) > 1 and not words[1].endswith(("ado", "ido")):  # "he dejado" is "I have"
+        return words[0], None
+    for at, word in enumerate(words[:5]):
+        base = word.removesuffix("'s")
+        base = base if base in KIN else base.removesuffix("s")
+        owns = word.endswith("'s") and words[at + 1 : at + 2] and words[at + 1] not in _IS_BEHIND
+        if base not in KIN or owns:
+            continue
+        ahead = words[:at]
+        possessors = [one.removesuffix("'s") for one in ahead if one.endswith("'s")]
+        if possessors and at <= 3:
+            return word, possessors[-1]
+        if ahead and ahead[0] in _MINE and at <= 3:
+            return word, None
+    first, second = [*words, "", ""][:2]
+    if first in THEIRS:  # "her blood pressure is all over the place"
+        return first, None
+    if first in ADDRESSING and f"{second[:1].upper()}{second[1:]}" in part.split():  # "ask Karl about it"
+        return second, second
+    if second in _IS_BEHIND and first.endswith("'s") and first not in _NOBODY:  # "Sam's the one who cooks"
+        first, second = first.removesuffix("'s"), "is"
+    elif second == "from":  # "Sophie from legal is away"
+        second = next((word for word in words[2:6] if word in OF_PEOPLE), second)
+    if joined and second in _CONCERNING and f"{first[:1].upper()}{first[1:]}" in part.split():  # "… and Eva about that"
+        return first, first
+    is_name = first[:1].upper() + first[1:] in WORD.findall(part)[:1] and len(first) > 2
+    is_verb = is_past(first) or first.endswith("ing")  # "Got promoted last week"
+    if (
+        is_name
+        and not is_verb
+        and first not in SMALL_WORDS | FUNCTION_WORDS
+        and (is_past(second) or second in OF_PEOPLE or (second.endswith("s") and len(second) > 4))
+    ):
+        return first, first
+    if first in _DETERMINERS or (first in _SOME and second == "of"):
+        person = next((word for word in words[1:5] if _is_person(word) or _is_person(word.removesuffix("s"))), None)
+        return (person, None) if person else None
+    return None
+
+
+def _is_person(word: str) -> bool:
+    return word in _PEOPLE or word in KIN or (len(word) > 4 and word not in SMALL_WORDS and word.endswith(_OF_WORKERS))
+
+
+_SOME = frozenset("one two three both some most many all each none half einer eine uno una un une".split())
+_PEOPLE = frozenset(
+    """people guy girl boy lady man woman person folks couple crew family student nurse chef pilot priest leute mensch
+    gente señor señora gens monsieur dame signora persone pessoa pessoal""".split()
+)
+_OF_WORKERS = ("er", "or", "ist", "mate", "ian", "man", "woman", "eur", "euse", "ore", "ora")
+"""How words for people end that say what they do: carer, supervisor, dentist, flatmate."""
+
+
+_DETERMINERS = frozenset(
+    """my our the a an some these those this that mein meine unser unsere der die das ein eine mi mis nuestro nuestra el
+    la los las un una mon ma mes notre nos le les une il lo gli mio mia meu minha o os""".split()
+)
+
+
+OF_PEOPLE = frozenset(
+    """is has was will can lives works likes loves hates plays wants needs owns hat ist lebt wohnt arbeitet tiene vive
+    trabaja est habite travaille lavora abita tem mora""".split()
+)
