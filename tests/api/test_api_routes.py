@@ -170,6 +170,12 @@ async def test_large_requests_are_refused_whether_they_say_so_or_not(memory: Asy
         assert (told.status_code, untold.status_code) == (413, 413)
         assert told.json()["error"]["code"] == "too_large"
         assert await memory.user("alice").thread("t1").turns() == []
+        body = b'{"turns": [{"role": "user", "content": "hello"}]}'
+        for size, status in ((1000, 201), (1001, 413)):
+            answer = await http.post(
+                "/v1/threads/t1/turns", content=body.ljust(size), headers={**ALICE, "content-type": "application/json"}
+            )
+            assert answer.status_code == status
 
 
 async def test_health(http: httpx.AsyncClient):

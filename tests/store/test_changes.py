@@ -1,5 +1,6 @@
 """What changes in a user's memories is told in order, again from any cursor, and never another user's."""
 
+import base64
 import contextlib
 import itertools
 import json
@@ -230,3 +231,6 @@ async def test_server_sent_events_go_on_behind_the_last_one(local: AsyncMemory):
         assert (wrong.status_code, wrong.json()["error"]["code"]) == (400, "invalid_input")
         now_on = await http.get("/v1/events?cursor=now", headers={"x-user-id": "alice"})
         assert "event:" not in now_on.text
+        beginning = base64.urlsafe_b64encode(b'{"ts": 1}').decode().rstrip("=")
+        headers = {"x-user-id": "alice", "last-event-id": beginning}  # a browser repeats the address, with this header
+        assert "event: added" in (await http.get("/v1/events?cursor=now", headers=headers)).text
