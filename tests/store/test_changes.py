@@ -24,6 +24,7 @@ from agent_memory.scopes import AsyncUserScope
 from agent_memory.store import changes as module
 from agent_memory.store.changes import changes_in, read_changes
 from agent_memory.store.containers import MEMORIES
+from agent_memory.store.pages import decoded
 
 
 @pytest.fixture(autouse=True)
@@ -114,7 +115,7 @@ async def test_a_forged_cursor_is_refused(memory: AsyncMemory, cursor: str):
 @given(st.text(max_size=60))
 def test_no_text_breaks_the_reading_of_cursors(text: str):
     with contextlib.suppress(InvalidInput):
-        assert module._seconds(text) >= 0
+        assert decoded(text, "ts", module._seconds) >= 0
 
 
 async def test_wrong_arguments_are_named(memory: AsyncMemory):

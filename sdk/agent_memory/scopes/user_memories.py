@@ -22,8 +22,16 @@ from agent_memory.models import (
 )
 from agent_memory.recall.entities import read_entities, read_entity
 from agent_memory.recall.provenance import why
-from agent_memory.remembering.by_hand import Desk, correct, corrected_before, current, links, mark, remember
-from agent_memory.remembering.kinds import kind_and_data
+from agent_memory.remembering.by_hand import (
+    Desk,
+    correct,
+    corrected_before,
+    current,
+    kind_and_data,
+    links,
+    mark,
+    remember,
+)
 from agent_memory.rules.quotas import keep_within, require_room
 from agent_memory.rules.switches import check_expiry
 from agent_memory.scopes.audited import audited

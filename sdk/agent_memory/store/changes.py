@@ -7,21 +7,18 @@ leaves hashes of the ids that it deleted for `FORGOTTEN_SECONDS`.
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
 import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from agent_memory.errors import InvalidInput
 from agent_memory.models import Changes, Memory, MemoryChange, hashed, iso
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import Document, from_document
 from agent_memory.store.ids import derived_id
+from agent_memory.store.pages import decoded, encoded
 
 NOW = "now"
 """The cursor of a reader who wants only changes from now on."""
@@ -53,7 +50,7 @@ async def read_changes(store: Store, user_id: str, cursor: str | None, limit: in
     until = int(time.time()) - OPEN_SECONDS - (0 if store.in_process else SKEW_SECONDS)
     if cursor == NOW:
         return Changes(cursor=_token(until))
-    since = 0 if cursor is None else _seconds(cursor)
+    since = 0 if cursor is None else decoded(cursor, "ts", _seconds)
     bounds = {"since": since, "until": until, "limit": limit + 1}
     rows = await store.query(MEMORIES, queries.CHANGES, (user_id,), **bounds)
     more = len(rows) > limit
@@ -133,15 +130,10 @@ def _change(kind: Any, user_id: str, memory_id: str, at: datetime, memory: Memor
 
 
 def _token(seconds: int) -> str:
-    return base64.urlsafe_b64encode(json.dumps({"ts": seconds}).encode()).decode().rstrip("=")
+    return encoded({"ts": seconds})
 
 
-def _seconds(cursor: str) -> int:
-    try:
-        padded = cursor + "=" * (-len(cursor) % 4)
-        value = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))["ts"]
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**40:
-            raise ValueError("no time")
-    except (binascii.Error, ValueError, TypeError, KeyError, RecursionError, AttributeError) as error:
-        raise InvalidInput("this cursor was not issued by this API") from error
+def _seconds(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**40:
+        raise ValueError("no time")
     return value

@@ -8,15 +8,16 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from agent_memory.errors import InvalidInput
 from agent_memory.models import as_utc, iso
 from agent_memory.store.documents import Document
 from agent_memory.store.queries import Slice
 
+T = TypeVar("T")
 Fetch = Callable[[Slice, dict[str, Any]], Awaitable[list[Document]]]
 """Runs a query for a slice of a listing, with the slice's parameters."""
 
@@ -53,7 +54,7 @@ def next_token(page: Sequence[Any], size: int, by: str) -> str | None:
 
 def token_of(before: datetime) -> str:
     """The token of the page with items older than this."""
-    return base64.urlsafe_b64encode(json.dumps({"before": iso(before)}).encode()).decode().rstrip("=")
+    return encoded({"before": iso(before)})
 
 
 def before_of(token: str) -> datetime:
@@ -62,13 +63,29 @@ def before_of(token: str) -> datetime:
     Raises:
         InvalidInput: if the token does not come from this API.
     """
+    return decoded(token, "before", _time)
+
+
+def _time(value: Any) -> datetime:
+    before = datetime.fromisoformat(value)
+    if before.tzinfo is None:
+        raise ValueError("a time without a zone")
+    return as_utc(before)
+
+
+def encoded(content: Mapping[str, Any]) -> str:
+    """A cursor with this content. Readers must not look into it."""
+    return base64.urlsafe_b64encode(json.dumps(content).encode()).decode().rstrip("=")
+
+
+def decoded(cursor: str, field: str, read: Callable[[Any], T]) -> T:
+    """A field of a cursor, as `read` returns it.
+
+    Raises:
+        InvalidInput: if the cursor was not issued by this API. `read` raises a ValueError or a TypeError then.
+    """
     try:
-        padded = token + "=" * (-len(token) % 4)
-        value = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-        before = datetime.fromisoformat(value["before"])
-        if before.tzinfo is None:
-            raise ValueError("a time without a zone")
-        before = as_utc(before)
-    except (binascii.Error, ValueError, TypeError, KeyError, RecursionError) as error:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        return read(json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))[field])
+    except (binascii.Error, ValueError, TypeError, KeyError, RecursionError, AttributeError) as error:
         raise InvalidInput("this cursor was not issued by this API") from error
-    return before

@@ -7,8 +7,11 @@ docs/systems/azure-cosmos-agent-memory.md.
 from __future__ import annotations
 
 import asyncio
+import functools
+import inspect
+from collections.abc import Callable
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 from agent_memory.compat.azure_cosmos.documents import (
     ProcessThreadResult,
@@ -17,6 +20,7 @@ from agent_memory.compat.azure_cosmos.documents import (
 from agent_memory.compat.azure_cosmos.reading import Reading
 from agent_memory.compat.azure_cosmos.writing import Writing
 from agent_memory.models import Memory
+from agent_memory.portal import Portal
 from agent_memory.scopes import AsyncThreadScope
 
 
@@ -102,3 +106,46 @@ class AsyncCosmosMemoryClient(Reading, Writing):
         except TimeoutError:
             return False
         return True
+
+
+class CosmosMemoryClient:
+    """`AsyncCosmosMemoryClient` for code that does not await: the same arguments, methods and results."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._client = AsyncCosmosMemoryClient(*args, **kwargs)
+        self._portal = Portal()
+
+    @property
+    def local_memory(self) -> list[dict[str, Any]]:
+        """The list in the process."""
+        return self._client.local_memory
+
+    def close(self) -> None:
+        """Stops background processing and disconnects. Harmless when it is closed."""
+        if not self._portal.closed:
+            self._portal.run(self._client.close())
+            self._portal.close()
+
+    def __enter__(self) -> Self:
+        """Opens nothing: the first call does."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Closes it."""
+        self.close()
+
+
+def _run(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def call(self: CosmosMemoryClient, *args: Any, **kwargs: Any) -> Any:
+        bound = getattr(self._client, name)
+        if inspect.iscoroutinefunction(method):
+            return self._portal.run(bound(*args, **kwargs))
+        return bound(*args, **kwargs)
+
+    return call
+
+
+for _name, _method in inspect.getmembers(AsyncCosmosMemoryClient, inspect.isfunction):
+    if (not _name.startswith("_") or _name == "_get_pipeline") and not hasattr(CosmosMemoryClient, _name):
+        setattr(CosmosMemoryClient, _name, _run(_name, _method))
