@@ -699,6 +699,7 @@ def test_terse_notes_wishes_and_reasons_are_kept_whole(text: str) -> None:
         "we rolled out v2.14.3 20 min ago",
         "the fix was great",
         "Everything in the shop is blue now",
+        "Came on Saturday.",
     ],
 )
 def test_what_only_looks_like_such_a_note_is_not(text: str) -> None:

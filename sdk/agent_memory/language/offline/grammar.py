@@ -40,12 +40,6 @@ _REPORTED = bounded(
     r"(?=(?:i|we|my|our|the|it|he|she|they|this|that)\b)",
     re.I,
 )
-_KIN_ADJECTIVES = lexicon.words(
-    "older younger elder little big best eldest youngest oldest new old twin late ex two three"
-)
-_WHICH = {"elder": "older", "big": "older", "eldest": "older", "oldest": "older", "little": "younger",
-          "youngest": "younger", "older": "older", "younger": "younger", "twin": "twin", "ex": "ex"}  # fmt: skip
-"""Adjectives that tell one of several such people from another."""
 _NAMED_KIN = canons(lexicon.KIN & lexicon.ATTRIBUTES | {"boss"})
 _TRAILING = {phrase: mark for mark, phrases in lexicon.TRAILING.items() for phrase in phrases}
 _LONGEST_NOTED, _LONGEST_NOTE = 3, 12
@@ -201,15 +195,11 @@ def _subject(words: list[str]) -> _Subject:
 
 def _possessed(owner: str, words: list[str]) -> _Subject:
     """What follows a possessive: one of the owner's people, or a thing of the owner's."""
-    at = 0
-    while at < len(words) - 1 and words[at].lower() in _KIN_ADJECTIVES:
-        at += 1
-    head = words[at].lower() if words else ""
-    bare, rest = head.removesuffix("'s"), words[at + 1 :]
+    head = words[0].lower() if words else ""
+    bare, rest = head.removesuffix("'s"), words[1:]
     if bare not in lexicon.KIN or (head == bare and rest and _continues_noun(rest[0].lower())):
         return _noun_phrase(owner, words)
-    which = next((f"{_WHICH[word.lower()]}-" for word in words[:at] if word.lower() in _WHICH), "")
-    person = f"{owner}.{which}{canon(bare)}"
+    person = f"{owner}.{canon(bare)}"
     if head != bare:
         return _noun_phrase(person, rest)
     if rest and rest[0][0].isupper() and rest[0].lower() not in lexicon.FINITE:

@@ -273,7 +273,7 @@ def _terse(plain: str) -> Slot | None:
         return None
     if words[0] == "no" and len(words) > 1 and _FOODS.issuperset(stem(word) for word in words if word not in _JOINTS):
         return "health"
-    if _APPOINTMENT.match(bare) and words[0] not in _VAGUE:
+    if _APPOINTMENT.match(bare) and words[0] not in _VAGUE and not is_past(words[0]):
         return "event"
     if (_NAMED_VALUE.match(bare) or _KEYED.match(bare)) and len(words) > 1 and not _PRAISED.search(bare):
         return "value"
