@@ -12,6 +12,7 @@ from api_world import client_of
 
 from agent_memory import AsyncMemory, errors
 from agent_memory.api import HeaderIdentity, InlineProcessing, create_app
+from agent_memory.api.binding import tag_of
 from agent_memory.api.credentials import ApiKeys, new_key
 from agent_memory.api.errors import documented, status_of
 from agent_memory.contract.endpoint import Endpoint
@@ -162,3 +163,10 @@ def test_the_document_names_the_errors_that_a_method_says_it_raises(endpoint: En
     told = documented(*endpoint.raises, missing=endpoint.may_be_missing, writes=endpoint.writes).keys()
     assert {status_of(error("x")) for error in said} <= told
     assert {status_of(error("x")) for error in endpoint.raises} <= {status_of(error("x")) for error in said}
+
+
+async def test_an_etag_stays_when_a_memory_is_only_read(memory: AsyncMemory):
+    one = await memory.user("alice").remember("Lives in Lisbon")
+    used = one.model_copy(update={"access_count": 3, "last_accessed_at": START})
+    assert tag_of(used) == tag_of(one)
+    assert tag_of(one.model_copy(update={"pinned": True})) != tag_of(one)
