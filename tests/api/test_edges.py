@@ -244,7 +244,7 @@ async def test_a_head_without_an_end_is_not_read_to_it(memory: AsyncMemory, line
 
 @pytest.fixture
 def short_head(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(server, "HEAD_SECONDS", 0.05)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.3)
     return
 
 
@@ -262,7 +262,7 @@ async def test_an_answer_may_take_longer_than_a_head(memory: AsyncMemory, monkey
     health = memory.health
 
     async def slow_health() -> Any:
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(0.5)
         return await health()
 
     monkeypatch.setattr(memory, "health", slow_health)

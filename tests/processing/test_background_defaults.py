@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import pytest
 from pytest_httpserver import HTTPServer
 from scripted_model import ScriptedChat
 
+import embedded_cosmos
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
@@ -195,18 +198,18 @@ async def test_an_extraction_that_fails_is_logged_and_made_up_for(caplog: pytest
 
 
 @pytest.mark.req("S0-097")
-async def test_the_state_of_a_thread_runs_out(chat: ScriptedChat) -> None:
-    brief = Limits(state_ttl_seconds=3)
+async def test_the_state_of_a_thread_runs_out(chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch) -> None:
+    brief, passed = Limits(state_ttl_seconds=3600), [0.0]
+    clocked = partial(embedded_cosmos.Engine, clock=lambda: time.time() + passed[0])
+    monkeypatch.setattr(embedded_cosmos, "Engine", clocked)
     async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), limits=brief) as memory:
         thread = memory.user("alice").thread("t")
         await thread.add_many(turns(0, 3))
         await thread.process("summarize")
         stored = await memory.runtime.store.read(SUMMARIES, state_id("alice", "t"), ("alice", "t"))
         assert stored is not None
-        assert stored["ttl"] == 3
-
-        async def gone() -> bool:
-            return await thread.state() is None
-
-        await until(gone)
+        assert stored["ttl"] == 3600
+        assert await thread.state() is not None
+        passed[0] = 3605
+        assert await thread.state() is None
         assert await thread.summary() is not None
