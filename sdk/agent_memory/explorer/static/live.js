@@ -66,6 +66,7 @@ function Conversation({ thread }) {
   const [text, setText] = useState("");
   const [role, setRole] = useState("user");
   const [note, setNote] = useState("");
+  const [extracted, setExtracted] = useState(0);
   const say = async () => {
     await memory.add(thread, [{ role, content: text.trim() }]);
     setText("");
@@ -75,15 +76,16 @@ function Conversation({ thread }) {
     const run = await memory.process("extract", thread);
     const { rejected = [], skipped_reason: skipped } = run.result || {};
     setNote(run.error || skipped || rejected.join("; ") || "");
+    setExtracted(turns.length);
     await memory.process("reconcile");
     await look();
   };
-  const waits = `${counted(waiting, "turn is", "turns are")} unprocessed. Processing starts after ten turns or a pause, or with “Process now”.`;
+  const waits = extracted === turns.length ? "All turns were searched for facts. The summary follows after ten turns or a pause." : `${counted(waiting, "turn is", "turns are")} unprocessed. Processing starts after ten turns or a pause, or with “Process now”.`;
   return html`<div class="view live"><div class="head"><h1>Live</h1><span class="quiet">${thread}${connected === null ? "" : connected ? " · connected" : " · checking every few seconds"}</span></div>
     <p class="quiet">Write a conversation, and see what is remembered from it and what it replaces.</p>
     ${error && html`<${Problem} error=${error} />`}
     <div class="pair"><section aria-label="Conversation"><h2>Conversation</h2>
-      <div class="talk">${turns.map((turn) => html`<${Turn} key=${turn.id} turn=${turn} />`)}${turns.length === 0 && html`<${Empty} title="No turns yet">Write “My budget for the trip is $3,000.” and process it. Then write “We raised the budget for the trip to $4,000.” and process it, too.<//>`}</div>
+      <div class="talk">${turns.map((turn) => html`<${Turn} key=${turn.id} turn=${turn} />`)}${turns.length === 0 && html`<${Empty} title="No turns yet">Write “My budget for the party is $300.” and process it. Then write “We raised the budget for the party to $400.” and process it, too.<//>`}</div>
       <form class="say" onSubmit=${(event) => event.preventDefault()}>
         <label class="field"><span>Turn</span><textarea rows="2" value=${text} onInput=${(event) => setText(event.target.value)}></textarea></label>
         <div class="actions"><select aria-label="Role" value=${role} onChange=${(event) => setRole(event.target.value)}><option value="user">as the user</option><option value="assistant">as the assistant</option></select>
