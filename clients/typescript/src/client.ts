@@ -92,7 +92,7 @@ export class MemoryClient {
     return (await this.http.send<api.DeadLetters>(asked, options)).dead_letters;
   }
 
-  /** Processes the range of a dead letter again; it goes when that succeeds. */
+  /** Processes the range of a dead letter again, and deletes the letter if that succeeds. */
   replay(deadLetterId: string, options: WriteOptions = {}): Promise<api.ProcessResult> {
     const path = `/v1/admin/dead-letters/${segment(deadLetterId, "deadLetterId")}/replay`;
     return this.http.send({ verb: "POST", path }, patient(options));
@@ -103,7 +103,7 @@ export class MemoryClient {
     return this.http.send({ verb: "POST", path: "/v1/admin/static", body: { facts } }, options);
   }
 
-  /** The knowledge that holds for every user. */
+  /** The knowledge that all users share. */
   async staticFacts(options: CallOptions = {}): Promise<api.Memory[]> {
     return (await this.http.send<api.StaticKnowledge>({ verb: "GET", path: "/v1/admin/static" }, options)).facts;
   }

@@ -171,7 +171,7 @@ export class ThreadScope extends Scope {
     return this.run(`/v1/process/${segment(step, "step")}`, options, { thread_id: this.threadId });
   }
 
-  /** Says that the conversation is over, and waits until its turns are processed. */
+  /** Ends the conversation, and waits until its turns are processed. */
   end(options: CallOptions = {}): Promise<api.ProcessResult> {
     return this.run(`${this.path}/end`, options);
   }
