@@ -33,7 +33,7 @@ def said(turn: Turn | None) -> str | None:
 async def redelivered(memory: AsyncMemory) -> None:
     """Lets the change feed deliver everything from its beginning."""
     await memory.runtime.store.delete(LEASES, FEED_LEASE, (FEED_LEASE,))
-    assert await memory.drain(timeout=30) == 0
+    assert await memory.drain(timeout=300) == 0
 
 
 async def test_the_newest_turn_leaves_the_talk_and_the_index(memory: AsyncMemory, talk: AsyncThreadScope):

@@ -189,7 +189,7 @@ async def test_new_turns_do_not_wait_for_deepening_and_closing_gives_up_the_clai
 
     chat.run = run  # type: ignore[method-assign]
     async with opened(chat, path, replace(DAILY, extract=1)) as memory:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             await begun.wait()
             await memory.user("bob").thread("t").add("user", "fact: city=Rome on the hills")
             while not await memory.user("bob").memories():  # noqa: ASYNC110 (the worker goes on by itself)

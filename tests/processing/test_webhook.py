@@ -158,7 +158,7 @@ async def test_a_memory_with_a_webhook_sends_by_itself(receiver: Receiver, monke
         AsyncMemory.local(
             embedding_model=HashingEmbeddings(), webhook=hook(receiver), cadence=Cadence(idle_seconds=0)
         ) as memory,
-        asyncio.timeout(20),
+        asyncio.timeout(120),
         session_for(hook(receiver)) as session,
     ):
         await Notifier(memory.runtime.store, hook(receiver)).send(session)

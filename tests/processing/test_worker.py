@@ -111,7 +111,7 @@ async def test_live_talk_is_processed_while_an_import_is_under_way():
         chat.released.set()
         await until(lambda: learned(18))
         before = chat.calls["extract"]
-        assert await memory.drain(timeout=10) == 0
+        assert await memory.drain(timeout=300) == 0
         assert chat.calls["extract"] == before == 9
 
 
@@ -121,9 +121,9 @@ async def test_an_import_that_is_under_way_is_finished_by_drain():
         thread = memory.user("alice").thread("old")
         await thread.add_many([{"role": "user", "content": "fact: city=imported, Lisbon", "backfill": True}] * 2)
         await asyncio.wait_for(chat.asked.wait(), 60)
-        assert await asyncio.wait_for(memory.drain(timeout=0.2), 20) == 2, "it does not wait for a stuck import"
+        assert await asyncio.wait_for(memory.drain(timeout=0.2), 120) == 2, "it does not wait for a stuck import"
         chat.released.set()
-        assert await memory.drain(timeout=10) == 0
+        assert await memory.drain(timeout=300) == 0
         assert [one.thread_id for one in await memory.user("alice").memories()] == ["old"]
 
 

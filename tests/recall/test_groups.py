@@ -182,7 +182,7 @@ async def test_a_group_is_exported_and_erased_like_a_user(memory: AsyncMemory):
 async def test_a_group_is_processed_in_the_background(memory: AsyncMemory):
     team = memory.group("team", member="alice")
     await team.thread("standup").add("user", "fact: the release is on Monday")
-    assert await memory.drain(timeout=30) == 0
+    assert await memory.drain(timeout=300) == 0
     assert contents(await team.memories()) == ["the release is on Monday"]
     assert (await team.thread("standup").summary()) is not None
     assert (await team.profile()) is not None

@@ -26,7 +26,7 @@ def opened(share: float) -> AsyncMemory:
 
 async def measured(memory: AsyncMemory, searches: int) -> Any:
     """The counts, once so many searches were looked at again."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while (counted := (await memory.health()).search_misses).measured + counted.failed < searches:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     return counted

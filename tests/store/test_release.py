@@ -33,7 +33,7 @@ async def test_a_store_of_the_previous_release_is_read_and_carried_on(tmp_path: 
 
         await alice.thread("trip").add("user", "My brother is called Tom.")
         await memory.user("bob").thread("home").add("user", "I moved to Bergen in March.")
-        assert await memory.drain(timeout=60) == 0
+        assert await memory.drain(timeout=300) == 0
         for user, counted in (("alice", 5), ("bob", 6)):
             document = await memory.runtime.store.read(COUNTER, "user", (user, COUNTERS_THREAD))
             assert document is not None

@@ -65,7 +65,7 @@ async def test_operations_are_spans_and_requests_are_counted_by_what_they_are_fo
         ann = memory.user(USER)
         thread = ann.thread("monday")
         await thread.add("user", SAID)
-        assert await memory.drain(timeout=30) == 0
+        assert await memory.drain(timeout=300) == 0
         kept = await ann.remember("Allergic to peanuts")
         await ann.update(kept.id, content="Allergic to nuts")
         hits = await thread.search("locker")
