@@ -70,3 +70,6 @@ def test_the_audit_names_who_read(store: Path, monkeypatch: pytest.MonkeyPatch):
     actions = [entry["action"] for entry in parsed("audit", "--store", store)["entries"]]
     assert "memories" in actions
     assert "memories" in run("audit", "--store", store).stdout
+    assert "when (UTC)" in run("audit", "--store", store).stdout
+    run("settings", "--time-zone", "Asia/Tokyo", "--store", store)
+    assert "when (Asia/Tokyo)" in run("audit", "--store", store).stdout

@@ -21,13 +21,14 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from agent_memory.errors import ModelError
+from agent_memory.language.anthropic_chat import AnthropicChat
 from agent_memory.language.openai_chat import OpenAIChat
 from agent_memory.language.openai_protocol import LARGEST_BODY
 from agent_memory.language.prompts import ModelParameters
 from agent_memory.language.retries import RetryPolicy
 from agent_memory.language.tasks import EXTRACT, ExtractInput, TaskResult, TurnView
 
-QUICK = RetryPolicy(attempts=2, total=5, first_wait=0.001, longest_wait=0.01)
+QUICK = RetryPolicy(attempts=2, total=120, first_wait=0.001, longest_wait=0.01)
 TALK = ExtractInput(
     turns=[
         TurnView(
@@ -138,6 +139,26 @@ async def test_a_huge_answer_is_not_read_to_its_end(odd, packed: bool):
         await service.ask()
     assert (caught.value.retryable, caught.value.fault, service.calls) == (True, "no_api_answer", 2)
     assert sent < 2 * 40
+
+
+async def test_a_huge_answer_of_claude_is_not_read_to_its_end(odd):
+    sent = 0
+
+    def pieces() -> Iterator[bytes]:
+        nonlocal sent
+        for _ in range(40):
+            sent += 1
+            yield b" " * (LARGEST_BODY // 4)
+
+    service = odd(lambda request: Response(pieces(), 200, mimetype="application/json"))
+    chat = AnthropicChat("claude", base_url=service.url, api_key="k", retries=RetryPolicy(attempts=1))
+    try:
+        with pytest.raises(ModelError, match="more than 8 MB") as caught:
+            await chat.run(EXTRACT, TALK)
+    finally:
+        await chat.close()
+    assert (caught.value.retryable, caught.value.fault, service.calls) == (True, "no_api_answer", 1)
+    assert sent < 40
 
 
 async def test_a_service_that_drips_is_given_up_at_the_timeout(odd):

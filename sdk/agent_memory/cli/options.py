@@ -101,7 +101,10 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print only JSON on std
 AsOfOption = Annotated[
     datetime | None,
     typer.Option(
-        "--as-of", metavar="DATE", parser=parse_date, help="What was true at the end of that day, like 2026-04-01."
+        "--as-of",
+        metavar="DATE",
+        parser=parse_date,
+        help="What was true at the end of that day in UTC, like 2026-04-01.",
     ),
 ]
 

@@ -21,7 +21,7 @@ from agent_memory.cli.options import (
     parse_since,
 )
 from agent_memory.cli.terminal import clean, counted, emit, one_line, stdout
-from agent_memory.cli.views import table
+from agent_memory.cli.views import local, table, zone_name
 from agent_memory.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -227,9 +227,11 @@ def audit(
     if not entries:
         stdout().print("Nothing is recorded. Set MEMORY_AUDIT_DAYS=90 to record reads and changes for 90 days.")
         return
-    made = table("when (UTC)", "who", "how", "what", "of")
+    made = table(f"when ({zone_name()})", "who", "how", "what", "of")
     for entry in entries:
         who = f"{entry.actor} ({entry.address})" if entry.address else entry.actor
         what = f"{entry.action}, {counted(entry.count, 'id')}" if entry.count else entry.action
-        made.add_row(f"{entry.at:%Y-%m-%d %H:%M:%S}", one_line(who), entry.via, what, one_line(entry.thread_id or ""))
+        made.add_row(
+            f"{local(entry.at):%Y-%m-%d %H:%M:%S}", one_line(who), entry.via, what, one_line(entry.thread_id or "")
+        )
     stdout().print(made)

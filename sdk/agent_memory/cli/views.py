@@ -231,6 +231,11 @@ def show_zone_of(*scopes: UserScope | ThreadScope) -> None:
             return
 
 
+def zone_name() -> str:
+    """The zone of the days that are shown, like Europe/Lisbon."""
+    return str(_zone.get())
+
+
 def local(moment: datetime) -> datetime:
     """A time where the user is."""
     from agent_memory.models import there

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from agent_memory.extras import require
 from agent_memory.language.clients import LazyClient, call_errors
 from agent_memory.language.dialects import Dialect
+from agent_memory.language.openai_protocol import read_body
 from agent_memory.language.refusals import no_api_answer
 from agent_memory.language.requests import Completion, Request, quota_of
 from agent_memory.language.service_chat import ChatOptions, ServiceChat
@@ -65,10 +66,10 @@ class AnthropicChat(ServiceChat):
 
         client = await self._client.get()
         async with call_errors(anthropic, anthropic.AnthropicError, self._model, request.timeout):
-            answer = await client.messages.with_raw_response.create(
-                **message_arguments(request, dialect), timeout=request.timeout
-            )
-            return read_message(answer.http_response.text, self._model, answer.headers)
+            arguments = message_arguments(request, dialect)
+            async with client.messages.with_streaming_response.create(**arguments, timeout=request.timeout) as answer:
+                body = await read_body(answer.iter_bytes(), self._model)
+            return read_message(body, self._model, answer.headers)
 
     async def _close(self) -> None:
         await self._client.close()
