@@ -2,6 +2,8 @@
 
 `make bench` or `python benchmarks/local.py [--turns 600] [--json]`. The conversation is made of the sample
 conversations, spread over ten threads of one user. Times are wall-clock milliseconds through the synchronous face.
+The first search after opening is measured in new processes, in milliseconds of processor time: with nothing loaded, and
+after `memory.warm()`.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import json
 import os
 import platform
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -29,6 +32,20 @@ QUESTIONS = [
     "What food should I avoid?",
     "When is the flight?",
 ]
+FIRST = """
+import json, sys, time
+from agent_memory import Memory
+path, warm, *questions = sys.argv[1:]
+spent = []
+with Memory.local(path) as memory:
+    if warm == "warm":
+        memory.warm()
+    for question in questions:
+        began = time.process_time()
+        memory.user("bench").search(question, limit=10)
+        spent.append(round((time.process_time() - began) * 1000))
+print(json.dumps(spent))
+"""
 NOTHING_BY_ITSELF = Cadence(extract=10**9, summarize=10**9, profile=10**9, reconcile=10**9, idle_seconds=0)
 
 
@@ -73,6 +90,7 @@ def measure(path: Path, turns: int, repeats: int) -> dict[str, Any]:
         figures["search"] = timed(lambda n: user.search(QUESTIONS[n % len(QUESTIONS)], limit=10), repeats)
         figures["context"] = timed(lambda n: threads[0].context(QUESTIONS[n % len(QUESTIONS)]), repeats)
         health = memory.health()
+    (cold, _, following, *_), (warm, *_) = first_searches(path, "cold"), first_searches(path, "warm")
     return {
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {sys.version.split()[0]}",
         "models": f"{health.chat_model}, {health.embedding_model}",
@@ -81,8 +99,16 @@ def measure(path: Path, turns: int, repeats: int) -> dict[str, Any]:
         "open_ms": round(open_ms, 1),
         "turns_processed_per_second": round(turns / seconds, 1),
         "turns_left": left,
+        "first_search_cpu_ms": {"nothing loaded": cold, "after warm()": warm, "third search": following},
         "milliseconds": figures,
     }
+
+
+def first_searches(path: Path, state: str) -> list[int]:
+    """The processor time of the first searches of a new process, in milliseconds."""
+    command = [sys.executable, "-c", FIRST, str(path), state, *QUESTIONS]
+    spent: list[int] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return spent
 
 
 def timed(work: Callable[[int], object], times: int) -> dict[str, float]:
