@@ -144,6 +144,33 @@ def asking(text: str, thread: str = "t1") -> Request:
     return Request("POST", "/dbs/db/colls/items/docs", headers, json.dumps({"query": text}).encode())
 
 
+class Waiting:
+    """A lock that is waited for also by those who would not wait."""
+
+    def __init__(self, lock: Any) -> None:
+        self._lock = lock
+        self.release = lock.release
+
+    def acquire(self, blocking: bool = True) -> bool:
+        return bool(self._lock.acquire())
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+
+def at_once(engine: Engine, request: Request) -> Response | None:
+    """What the engine answers at once when nothing else asks it: a client reads the account in a thread of its own."""
+    lock = engine._lock
+    engine._lock = Waiting(lock)  # type: ignore[assignment]
+    try:
+        return engine.try_handle(request)
+    finally:
+        engine._lock = lock
+
+
 def rows(response: Response) -> list[Any]:
     return list(json.loads(response.body)["Documents"])
 
@@ -156,13 +183,13 @@ def fill(container: ContainerProxy, thread: str, count: int) -> None:
 def test_a_query_that_was_short_before_is_answered_at_once(engine: Engine, container: ContainerProxy) -> None:
     fill(container, "t1", 3)
     request = asking("SELECT VALUE c.n FROM c ORDER BY c.n DESC")
-    assert engine.try_handle(request) is None, "what it needs is not in memory yet"
+    assert at_once(engine, request) is None, "what it needs is not in memory yet"
     assert rows(engine.handle(request)) == [2, 1, 0]
-    at_once = engine.try_handle(request)
-    assert at_once is not None
-    assert rows(at_once) == [2, 1, 0]
+    answer = at_once(engine, request)
+    assert answer is not None
+    assert rows(answer) == [2, 1, 0]
     container.delete_item("1", KEY)
-    assert rows(engine.try_handle(request) or engine.handle(request)) == [2, 0]
+    assert rows(at_once(engine, request) or engine.handle(request)) == [2, 0]
 
 
 def test_a_query_over_many_documents_is_not_answered_at_once(engine: Engine, container: ContainerProxy) -> None:
@@ -170,10 +197,10 @@ def test_a_query_over_many_documents_is_not_answered_at_once(engine: Engine, con
     fill(container, "t2", QUICK_DOCUMENTS + 1)
     text = "SELECT VALUE c.n FROM c"
     engine.handle(asking(text))
-    assert engine.try_handle(asking(text)) is not None
-    assert engine.try_handle(asking(text, "t2")) is None
+    assert at_once(engine, asking(text)) is not None
+    assert at_once(engine, asking(text, "t2")) is None
     assert len(rows(engine.handle(asking(text, "t2")))) == QUICK_DOCUMENTS + 1
-    assert engine.try_handle(asking(text)) is None, "a query that was long once may be again"
+    assert at_once(engine, asking(text)) is None, "a query that was long once may be again"
 
 
 def test_the_next_page_of_a_query_is_not_answered_at_once(engine: Engine, container: ContainerProxy) -> None:
@@ -182,7 +209,7 @@ def test_the_next_page_of_a_query_is_not_answered_at_once(engine: Engine, contai
     headers = {**request.headers, MAX_ITEM_COUNT: "2"}
     first = engine.handle(replace(request, headers=headers))
     request = replace(request, headers=headers | {CONTINUATION: first.headers[CONTINUATION]})
-    assert engine.try_handle(request) is None
+    assert at_once(engine, request) is None
     assert rows(engine.handle(request)) == [2]
 
 
@@ -195,4 +222,4 @@ def test_a_ranking_query_is_not_answered_at_once(engine: Engine, database: Datab
     request = asking("SELECT TOP 5 VALUE c.id FROM c ORDER BY RANK FullTextScore(c.text, 'kite')")
     for _ in range(2):
         assert rows(engine.handle(request)) == ["1"]
-        assert engine.try_handle(request) is None
+        assert at_once(engine, request) is None
