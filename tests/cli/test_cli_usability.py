@@ -99,7 +99,7 @@ def test_what_waits_can_be_reviewed_by_the_ids_that_are_shown(tmp_path):
     assert "Rejected" in run("review", "reject", ids["house"], "--store", path).stdout
     assert "Nothing is waiting" in run("review", "--store", path).stdout
     versions = run("show", shown_id(run("show", "--store", path).stdout, "invoices"), "--store", path).stdout
-    (replaced,) = (word for word in versions.split() if word.startswith("fact_") and word.endswith(ids["Eve"]))
+    (replaced,) = (word for word in versions.split() if word.startswith("memory_") and word.endswith(ids["Eve"]))
     assert "wire it to Eve" in run("why", replaced, "--store", path).stdout
 
 

@@ -71,7 +71,7 @@ def test_no_setting_is_documented_that_nobody_reads():
 
 @pytest.mark.parametrize("name", [name for name in settings_table() if name in RECALL])
 def test_the_settings_of_recall_are_documented_with_their_defaults(name: str):
-    default = getattr(RecallSettings(), RECALL[name].name)
+    default = RECALL[name].default
     if isinstance(default, int | float | str):
         said = f"{default:g}" if isinstance(default, float) else str(default)
         assert settings_table()[name] == f"`{said.lower() if isinstance(default, bool) else said}`"
