@@ -103,6 +103,15 @@ def test_it_says_which_length_vectors_have(service: Service):
     assert "vectors of 5 dimensions, not 3" in found["problem"]
 
 
+def test_slow_embeddings_are_blamed_on_a_service_alone(service: Service, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("agent_memory.language.examination.SLOW_EMBEDDINGS", -1.0)
+    service.behaviour = both(good_chat, good_embeddings)
+    assert "try a model nearer by" in told(0)["embeddings"]["advice"][0]
+    monkeypatch.setenv("AGENT_MEMORY_EMBEDDINGS", "local:hashing")  # what takes time here is loading a model, once
+    monkeypatch.delenv("AGENT_MEMORY_EMBEDDINGS_BASE_URL")
+    assert told(0)["embeddings"]["advice"] == []
+
+
 def test_without_settings_it_examines_what_needs_none(monkeypatch: pytest.MonkeyPatch):
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT", "AGENT_MEMORY_CHAT"):
         monkeypatch.delenv(name, raising=False)

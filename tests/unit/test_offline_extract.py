@@ -438,6 +438,7 @@ def test_health_and_money_matter_more_than_chatter() -> None:
 def test_tags_name_the_topic() -> None:
     memory = the_one("My budget for the Hawaii trip is $10,000.")
     assert memory.tags == ["hawaii", "trip", "budget"]
+    assert the_one("We've got a dog called Rex.").tags == ["rex"]
 
 
 # ------------------------------------------------------------------------------------------- held for any input

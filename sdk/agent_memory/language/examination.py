@@ -14,6 +14,7 @@ from agent_memory.language.defaults import default_chat, default_embeddings
 from agent_memory.language.endpoints import ModelRefused
 from agent_memory.language.roles import models_of, roles_off
 from agent_memory.language.service_chat import ServiceChat
+from agent_memory.language.service_embeddings import ServiceEmbeddings
 from agent_memory.language.tasks import EXTRACT, ChatModel, EmbeddingModel, ExtractInput, TurnView
 from agent_memory.models import Usage
 from agent_memory.models.base import Model
@@ -117,6 +118,7 @@ async def _examine_embeddings(model: EmbeddingModel) -> Finding:
     except (AgentMemoryError, OSError) as error:
         return _failed("embeddings", model.model_id, started, error)
     seconds = perf_counter() - started
+    remedy = "a model nearer by, or AGENT_MEMORY_RECALL_CONTEXT_TIMEOUT"
     return Finding(
         part="embeddings",
         model=model.model_id,
@@ -124,7 +126,8 @@ async def _examine_embeddings(model: EmbeddingModel) -> Finding:
         seconds=seconds,
         dimensions=len(embedded.vectors[0]),
         usage=embedded.usage,
-        advice=_slow(seconds, SLOW_EMBEDDINGS, "a model nearer by, or AGENT_MEMORY_RECALL_CONTEXT_TIMEOUT"),
+        # A model in this process loads its weights at the first question; the next ones take no second.
+        advice=_slow(seconds, SLOW_EMBEDDINGS, remedy) if isinstance(model, ServiceEmbeddings) else [],
     )
 
 

@@ -53,7 +53,7 @@ def tags(text: str, name: str = "") -> list[str]:
     """Up to three words that say what a statement is about, lower case; the name of who said it is none."""
     named = [word.lower() for word in names(text)]
     heads = [word for topic in topics(text) for word in topic.lower().split() if word in lexicon.TOPIC_HEADS]
-    words = _LOWER_WORD.findall(text.lower())
+    words = _LOWER_WORD.findall(expand(text).lower())
     attributes = [word for word in words if word in lexicon.ATTRIBUTES]
     dull = _NO_MODIFIERS | lexicon.GENERIC | lexicon.EMOTIONS | lexicon.WEEKDAYS | lexicon.TIME_WORDS
     topical = [word for word in words if len(word) > 3 and not (word in dull or word.endswith(("ing", "ed", "ly")))]
