@@ -330,6 +330,8 @@ def test_a_change_of_a_bare_attribute_is_about_the_only_one_known() -> None:
         facts("My budget for the Hawaii trip is $10,000", "The wedding budget is $9,000", "My budget is now $15,000")
     )
     assert two_known == ReconcileOutput()
+    bare = reconcile(facts("The Hawaii budget is $15,000", "My trip budget is $3,000", "The trip budget is $4,000 now"))
+    assert [pair.refs for pair in bare.contradictions] == [["f1", "f2"]]
 
 
 def test_facts_said_at_once_are_ordered_as_given() -> None:

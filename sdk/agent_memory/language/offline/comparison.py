@@ -104,11 +104,14 @@ def topic_key(claim: Claim) -> frozenset[str]:
 def presumed_topic(claim: Claim, known: Iterable[Claim]) -> frozenset[str]:
     """The topic that a change presumes: "my budget is now $15,000" is about the one budget known.
 
-    "I pushed the import to 04:00" is about the one import that has an hour. A claim that says nothing of a change, or
-    could be about several, keeps its own.
+    "I pushed the import to 04:00" is about the one import that has an hour. A claim that says nothing of a change,
+    could be about several, or has a known value under its own topic ("my budget is $10,000") keeps its own.
     """
     own = topic_key(claim)
+    known = list(known)
     if not claim.change or not claim.values or not own:
+        return own
+    if any(topic_key(one) == own and one.values and not one.change for one in known):
         return own
     sorts = {value.kind for value in claim.values} - {"text"}
     fitting = {
