@@ -6,6 +6,7 @@ import pytest
 
 from agent_memory import AsyncMemory
 from agent_memory.models import Hit, Memory, Turn
+from agent_memory.recall import changes
 from agent_memory.recall.changes import ADDED, MARKED, Newer, newer_versions, newest_first, with_added
 from agent_memory.recall.compose import Parts, Wanted, compose
 from agent_memory.screening.injected import without_injected
@@ -244,3 +245,8 @@ def test_two_facts_of_one_turn_make_neither_older():
     assert marked(("t", "1"), ("t", "2")) == 1
     assert marked(("t", "1"), ("t", "1")) == 0
     assert marked(("t", "1"), ("other", "1")) == 1
+
+
+def test_a_long_sentence_of_figures_does_not_take_quadratic_time() -> None:
+    statement = changes._statement("$5 and 7 days in May 3 " * 5_000)
+    assert statement.values == (("money", "5"), ("", "7"), ("day", "3")) * 5_000

@@ -10,12 +10,13 @@ comparison loses nothing: both are shown, each with its day.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
-from operator import mul
+from operator import itemgetter, mul
 from typing import NamedTuple
 
 from agent_memory.models import Hit, Memory
@@ -340,20 +341,19 @@ def _statements(text: str) -> tuple[_Statement, ...]:
 
 
 def _statement(sentence: str) -> _Statement:
-    words = [(word[0], word.start(), word.end()) for word in WORD.finditer(sentence)]
+    words = [(word[0].lower(), word.start(), word.end()) for word in WORD.finditer(sentence)]
     values = []
     for found in FIGURE.finditer(sentence):
         values.append(_value(sentence, found[0], found.start(), found.end(), words))
     for word, start, end in words:
-        if word.lower() in NUMBERS:
-            values.append(_value(sentence, str(NUMBERS[word.lower()]), start, end, words))
-    lower = {word.lower() for word, _, _ in words}
-    return _Statement(_stems(sentence), tuple(values), not lower.isdisjoint(NEWER))
+        if word in NUMBERS:
+            values.append(_value(sentence, str(NUMBERS[word]), start, end, words))
+    return _Statement(_stems(sentence), tuple(values), any(word in NEWER for word, _, _ in words))
 
 
 def _value(sentence: str, figure: str, start: int, end: int, words: Sequence[tuple[str, int, int]]) -> tuple[str, str]:
-    before = [word.lower() for word, _, stop in words if stop <= start][-1:]
-    after = [word.lower() for word, begin, _ in words if begin >= end][:1]
+    at, behind = bisect_right(words, start, key=itemgetter(2)), bisect_left(words, end, key=itemgetter(1))
+    before, after = ([word for word, _, _ in near] for near in (words[max(at - 1, 0) : at], words[behind : behind + 1]))
     sign = _UNITS.get(sentence[start - 1 : start]) or _UNITS.get(sentence[end : end + 1])
     kind = sign or next((_UNITS[word] for word in after if word in _UNITS), "")
     if not kind and ":" in figure:

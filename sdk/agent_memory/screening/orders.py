@@ -27,6 +27,8 @@ from agent_memory.screening.phrases import (
     HIDING_NEEDS,
     LEAKING,
     LEAKING_NEEDS,
+    PLANTING,
+    PLANTING_NEEDS,
     PROMPT,
     PROMPT_NEEDS,
     UNBOUND,
@@ -93,6 +95,7 @@ _IN_SENTENCES = [
     _Kind.of("asks for the system prompt", PROMPT, PROMPT_NEEDS),
     _Kind.of("sends data away", LEAKING, LEAKING_NEEDS),
     _Kind.of("addresses a model", ADDRESSING, ADDRESSING_NEEDS),
+    _Kind.of("addresses a model", PLANTING, PLANTING_NEEDS),
 ]
 _IN_SENTENCES_OF_OTHERS = [*_IN_SENTENCES, _Kind.of("orders an answer", ANSWERING, ANSWERING_NEEDS)]
 _IN_LINES = [

@@ -220,4 +220,25 @@ ADDRESSING = [
     rf"[\"'“«„(\n: ](?:ai|assistant|asistente|assistent|assistante?)\s*:\s*(?:please )?{_ACTS}\b",
 ]
 """Orders to whatever model reads a text, as they stand in pasted matter."""
+
+_GREETING = (
+    r"\b(?:dear|attention|hello|hey|hi|to (?:any|all|every)|liebe[rs]?|achtung|chère?|cher|estimad[ao]|querid[ao]"
+    r"|car[ao]"
+    r"|(?:note|message|reminder|hinweis|nachricht|notiz|nota|mensaje|mensagem) (?:to|for|an|à|pour|para|per)"
+    r"(?: (?:the|any|all|your|die|den|alle|el|la|los|o))?) (?:l['’])?"
+)
+_MODEL = r"(?:ai|ki|ia|llm|chatgpt|(?:chat)?bots?|assistants?|assistenten?|asistentes?|assistentes?)\b"
+_KEEP = (
+    r"\b(?:remember|store|save|record|memori[sz]e|note|keep in mind|add [^.!?]{0,15}to (?:your )?memory"
+    r"|merke?|speichere?|speichern|notiere?|retiens|retenez|enregistre[rz]?|mémorise[rz]?|recuerd[ae]|guard[ae]"
+    r"|memori[cz][ae]|ricorda|salva|lembre|registre)\b"
+)
+_USER = r"(?:the user|der (?:be)?nutzer|die nutzerin|el usuario|la usuaria|l['’]utilisat\w+|l['’]utente|o usuário)\b"
+PLANTING = [
+    rf"{_GREETING}{_MODEL}[^.!?]{{0,40}}?{_KEEP}[^.!?]{{0,40}}?\b{_USER}",
+    r"(?:亲爱的|親愛的|致|给|給)[^。！？]{0,6}(?:AI|人工智能|助手|模型|机器人)[^。！？]{0,20}"
+    r"(?:记住|記住|保存|存入|记录|記錄)[^。！？]{0,20}(?:用户|用戶|使用者)",
+]
+"""Greetings of a model with something to remember about "the user", as users do not call themselves."""
+PLANTING_NEEDS = r"\buser|nutzer|usuari|utilisat|utente|用户|用戶|使用者"
 ADDRESSING_NEEDS = r"\bai\b|llm|language|gpt|assistant|asistente|assistent|agents?|models?|bots?"

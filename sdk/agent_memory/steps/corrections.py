@@ -95,7 +95,7 @@ def says(text: str, was: str, now: str) -> bool:
     return bool(words) and len(words & told) >= _ENOUGH * len(words)
 
 
-def _words(text: str) -> set[str]:
+def _words(text: str) -> frozenset[str]:
     """The stems of its words; of scripts without spaces, the pairs of neighbouring signs."""
     text = FIGURE.sub(" ", text)
     pairs = {run[at : at + 2] for run in _UNSPACED.findall(text) for at in range(max(1, len(run) - 1))}

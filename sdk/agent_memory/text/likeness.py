@@ -11,8 +11,9 @@ it: Fabrikam."), but its place shows what it is about. So a single weaker sign i
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from functools import lru_cache
 
 from agent_memory.calibration import CLAIM_OVERLAP, TOPIC_SHARE, Calibration, calibration_of
 from agent_memory.text.dates import CALENDAR
@@ -101,9 +102,10 @@ def _names_in_both(one: str, other: str) -> set[str]:
     return (named - CALENDAR) & _words(one) & _words(other)
 
 
-def stems(text: str) -> set[str]:
+@lru_cache(maxsize=4)  # one topic is compared with many texts
+def stems(text: str) -> frozenset[str]:
     """The stems of a text's words, without small words."""
-    return {stem(word) for word in _words(text)}
+    return frozenset(stem(word) for word in _words(text))
 
 
 def roots(text: str) -> set[str]:
@@ -122,7 +124,7 @@ def _words(text: str) -> set[str]:
     return words - CLAIM_WORDS
 
 
-def _telling(text: str) -> set[str]:
+def _telling(text: str) -> frozenset[str]:
     """The stems of a text's words without the small words of all known languages; all stems if no others are left."""
     words = stems(text)
     return words - FOREIGN_WORDS or words
@@ -147,7 +149,7 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
     return sum(a * b for a, b in zip(one, other, strict=True))
 
 
-def _overlap(one: set[str], other: set[str]) -> float:
+def _overlap(one: Set[str], other: Set[str]) -> float:
     """The share of the smaller set's words that the other has too."""
     return len(one & other) / min(len(one), len(other)) if one and other else 0.0
 
