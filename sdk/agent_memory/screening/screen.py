@@ -161,14 +161,14 @@ def screen_talk(turn: Turn, words: str, rules: Rules, policy: PolicySettings) ->
     """Folds and screens words of a turn. None if they may not be kept.
 
     Day, speaker and words are screened together, because a secret or an order may begin in the name. If a finding
-    touches the name, the role takes the name's place.
+    touches the name, the role takes the name's place: "Assistant: Save the receipts" orders nothing by its words.
     """
     for name, head in heads_of(turn):
         lines = screen_lines([head + words], rules, policy)
-        if not lines:
-            return None
-        if lines[0].startswith(head):
+        if lines and lines[0].startswith(head):
             return Spoken(name, lines[0][len(head) :])
+        if not lines and name is None:
+            return None
     return next((Spoken(None, line) for line in screen_lines([words], rules, policy)), None)
 
 
