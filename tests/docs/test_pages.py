@@ -37,6 +37,8 @@ LINK = re.compile(r"\]\(([^)\s:]+)\)")
 IN_THE_CLOUD = "needs an Azure subscription and its tools"
 NOT_RUN = {
     "azd auth login": IN_THE_CLOUD,
+    "GROUP=$(azd ": IN_THE_CLOUD,
+    "URL=$(azd ": IN_THE_CLOUD,
     "az login": IN_THE_CLOUD,
     "azd env set FACT_EXTRACTION_EVERY_N 20": IN_THE_CLOUD,
     "azd env set DEPLOY_FUNCTION_APP false": IN_THE_CLOUD,
