@@ -135,7 +135,7 @@ class Bridge:
     async def keep(self, user_id: str, thread_id: str, turns: Sequence[Turn | None]) -> None:
         """Stores turns, cut where they are too large. What cannot be stored is logged and does not fail the run.
 
-        A run waits for a slow store for `KEEP_SECONDS`, while storing goes on; so it does if the run is cancelled.
+        A run waits for a slow store for at most `KEEP_SECONDS`. Storing goes on after that, and after a cancelled run.
         """
         kept = [fitted(one) for one in turns if one is not None]
         if not kept:
