@@ -10,7 +10,7 @@ import pytest
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
-from agent_memory import AsyncMemory
+from agent_memory import AsyncMemory, telemetry
 from agent_memory.processing import intake
 from agent_memory.processing.intake import count_turns
 from agent_memory.steps import extract
@@ -22,10 +22,15 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemoryMetricReader]:
     reader = InMemoryMetricReader()
     provider = MeterProvider([reader])
     meter = provider.get_meter("test")
-    monkeypatch.setattr(intake, "change_feed_lag", meter.create_histogram("change_feed_lag"))
-    monkeypatch.setattr(extract, "exact_dedup_skipped", meter.create_counter("exact_dedup_skipped"))
+    monkeypatch.setattr(intake, "change_feed_lag", meter.create_histogram(name_of(telemetry.change_feed_lag)))
+    monkeypatch.setattr(extract, "exact_dedup_skipped", meter.create_counter(name_of(telemetry.exact_dedup_skipped)))
     yield reader
     provider.shutdown()
+
+
+def name_of(instrument: Any) -> str:
+    """The name of the product's own instrument: without a provider, OpenTelemetry makes one that stands in for it."""
+    return str(getattr(instrument, "name", None) or instrument._name)
 
 
 def points(reader: InMemoryMetricReader, name: str) -> list[Any]:
