@@ -171,6 +171,21 @@ async def test_what_a_model_cannot_do_now_is_left_and_done_later(chat: ScriptedC
         assert len(await memory.user("alice").memories()) == 1
 
 
+@simulated_time
+async def test_a_failure_is_repeated_soon_even_if_the_sweep_of_idle_threads_succeeds(chat: ScriptedChat):
+    cadence = Cadence(extract=1, summarize=0, profile=0, reconcile=0, idle_seconds=60)
+    chat.fault = lambda task, call: ModelError("busy", retryable=True, retry_after=0) if call == 1 else None
+    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
+        assert memory.runtime.worker is not None
+        memory.runtime.worker._pace = Pace(poll=3600.0)
+        await asyncio.sleep(40)  # the next pass also looks for idle threads, and finds none
+        alice = memory.user("alice")
+        await alice.thread("t1").add("user", "fact: I live in=Lisbon, since May")
+        await asyncio.sleep(60)
+        assert chat.calls["extract"] == 2
+        assert len(await alice.memories()) == 1
+
+
 async def test_a_reopened_store_goes_on_where_it_stopped(tmp_path: Path, chat: ScriptedChat):
     path = tmp_path / "memory.db"
     quiet = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
