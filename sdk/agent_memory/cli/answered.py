@@ -35,7 +35,7 @@ def answered(
 
 
 _OUT = 60
-"""Tokens of an answer or a verdict, for the estimate. A choice."""
+"""Tokens of an answer or a verdict, for the estimate of the cost. A choice."""
 
 
 async def _answered(
@@ -112,7 +112,7 @@ def agree(model: ChatModel | None, *, sure: bool, as_json: bool) -> None:
         raise InvalidInput(
             "calling the models costs money, and there is no terminal to ask for confirmation: add --yes"
         )
-    if not typer.confirm("Ask them?", err=True):
+    if not typer.confirm("Call the models?", err=True):
         raise typer.Abort
 
 

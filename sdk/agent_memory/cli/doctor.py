@@ -68,7 +68,7 @@ def _finding(one: Finding) -> RenderableType:
     if one.problem:
         made.add_row("problem", one_line(one.problem))
     if one.dialect:
-        made.add_row("asked by", one.dialect)
+        made.add_row("called by", one.dialect)
     if one.dimensions:
         made.add_row("vectors", f"{one.dimensions} dimensions")
     if one.usage.model_calls:

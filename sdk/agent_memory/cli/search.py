@@ -191,7 +191,7 @@ def reflect(
 ) -> None:
     """Answer a question about a user, with the evidence.
 
-    Asks the chat model that the environment names; without one, shows the memories that bear on the question.
+    Asks the chat model that the environment names; without one, shows the memories relevant to the question.
     """
     with existing_store(store) as memory:
         found = one_user(memory, user).reflect(

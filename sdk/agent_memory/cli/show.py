@@ -149,7 +149,7 @@ def _show_thread(console: Console, view: ThreadView) -> None:
         console.print(summary_view(view.summary))
     values = view.state.state.get("values") if view.state else None
     if isinstance(values, dict) and values:
-        console.print(heading("Stands at"))
+        console.print(heading("Current values"))
         for name, value in values.items():
             console.print(f"  {one_line(str(name))}: {one_line(str(value))}")
     console.print(heading(counted(len(view.memories), "memory", "memories")), memory_table(view.memories), sep="\n")

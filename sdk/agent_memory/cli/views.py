@@ -39,7 +39,7 @@ def day(moment: datetime | None) -> str:
 
 
 def day_and_time(moment: datetime) -> str:
-    """A time as people write it, with what its zone is ahead of UTC."""
+    """A time as people write it, with its offset from UTC."""
     here = local(moment)
     return f"{day(moment)}, {here:%H:%M} {'UTC' if not here.utcoffset() else here.isoformat()[-6:]}"
 

@@ -33,7 +33,7 @@ class Sample:
 
     @property
     def lag(self) -> float:
-        """For how many seconds the oldest waiting turn has waited; 0 if none waits."""
+        """How long the oldest waiting turn has waited, in seconds; 0 if none waits."""
         since = self.health.oldest_unprocessed
         return 0.0 if since is None else max(0.0, (self.at - since).total_seconds())
 

@@ -341,7 +341,7 @@ class AgentSession:
         )
 
     async def _looked(self, user_message: str | None) -> CrossSession | None:
-        """What a message finds in other sessions; None without a message or a knowledge base."""
+        """The results for a message in other sessions; None without a message or a knowledge base."""
         if self.knowledge_base is None:
             return None
         if user_message is None:

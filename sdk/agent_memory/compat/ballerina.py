@@ -271,7 +271,7 @@ class Agent:
             self._portal = None
 
     def __enter__(self) -> Agent:
-        """It is ready from the beginning."""
+        """Does nothing: the agent is ready at once."""
         return self
 
     def __exit__(self, *error: object) -> None:

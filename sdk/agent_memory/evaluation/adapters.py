@@ -60,7 +60,7 @@ class Adapter(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called in a report."""
+        """The system's name in a report."""
         ...
 
     def ingest(self, conversation: Conversation) -> None:
@@ -103,7 +103,7 @@ class AgentMemory:
         self._memory.close()
 
     def user(self, conversation: Conversation) -> UserScope:
-        """Whose memory a conversation became."""
+        """The user who stands for a conversation."""
         return self._memory.user(conversation.name)
 
     def ingest(self, conversation: Conversation) -> None:
@@ -152,7 +152,7 @@ class AgentMemory:
         if memory_id not in self._sources:
             try:
                 self._sources[memory_id] = self.user(conversation).get(memory_id).source_turn_ids
-            except NotFound:  # a line of another sort of document must not end a run of hours
+            except NotFound:  # an unexpected kind of document must not end a run that takes hours
                 self._sources[memory_id] = []
         return self._sources[memory_id]
 

@@ -22,7 +22,7 @@ from agent_memory.text.tokens import TokenCounter
 AT_ONCE = 8
 """Questions that are answered at the same time. A choice."""
 NOT_KNOWN = "Nothing is known that answers this."
-"""What is expected where a data set has no answer to a question that nothing answers."""
+"""The expected answer to a question that nothing answers, if the data set gives none."""
 NOTHING_TOLD = "(nothing is remembered)"
 Z = 1.96
 """The quantile of the normal distribution for a 95 % interval."""

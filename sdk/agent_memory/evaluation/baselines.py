@@ -24,7 +24,7 @@ Scores = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The turns of a conversation as a baseline holds them."""
+    """The turns of a conversation, as a baseline indexes them."""
 
     vectors: Mapping[str, Vector]
     words: Bm25

@@ -144,7 +144,7 @@ async def score(rows: Sequence[Labelled], extract: Extractor) -> tuple[dict[str,
 
 
 def judge(memory: ExtractedMemory, row: Labelled) -> Verdict:
-    """What a memory of a message is, by the message's labels."""
+    """The verdict on a memory of a message, by the message's labels."""
     kept = {_keeps(memory, keep) for keep in row.keep}
     owners = {owner for keep in row.keep for owner in (keep.about, *keep.about_alt)}
     if any(_is_wrong(memory, wrong, owners) for wrong in row.wrong) or ("bad" in kept and "good" not in kept):
@@ -162,7 +162,7 @@ def _has(content: str, words: Iterable[Sequence[str]]) -> bool:
 
 
 def _keeps(memory: ExtractedMemory, keep: Keep) -> Verdict | None:
-    """Whether a memory keeps what a label names; "weak" without the date, "bad" with another; None for other words."""
+    """How well a memory matches a label: "weak" without its date, "bad" with another one; None if its words differ."""
     if not _has(memory.content, keep.words):
         return None
     if keep.dates is None:
@@ -198,7 +198,7 @@ def _written(content: str, dates: Dates) -> bool:
 
 
 def _is_wrong(memory: ExtractedMemory, wrong: Wrong, owners: set[str]) -> bool:
-    """Whether a memory concludes what must not be concluded. A question in it is not a conclusion."""
+    """Whether a memory draws a forbidden conclusion. A question in it is not a conclusion."""
     said = memory.content.partition(" (asked: ")[0]
     return not said.rstrip().endswith("?") and _has(said, wrong.words) and _is_of(said, wrong.about, owners)
 

@@ -50,7 +50,7 @@ def measures(ranking: Sequence[str], evidence: frozenset[str]) -> dict[str, floa
 
 
 Progress = Callable[[int, int], None]
-"""Told how many turns and questions are dealt with, and of how many."""
+"""Receives the number of turns and questions that are done, and the total."""
 
 
 @dataclass(frozen=True, slots=True)

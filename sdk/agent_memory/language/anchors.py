@@ -1,4 +1,4 @@
-"""Anchors: checks that a claim's figures and names go with the words that they were said with.
+"""Anchors: checks that a claim keeps each figure and name with the words beside which it was said.
 
 "The kitchen came in at 11,800, the bathroom at 6,200" has all words of "the bathroom cost 11,800". Each figure and each
 name of a talk belongs to its part of the sentence. A claim whose other words are in another part has moved it there.
@@ -72,11 +72,11 @@ _CAUSE = linear(
 _FOR_REASONS = linear(r"\bfor\s+(\p{L}+(?:\s\p{L}+)?)\s+reasons", re.IGNORECASE)
 _SO = linear(r"([^.;!?]+?)(?:,\s+so|,?\s(?:deshalb|darum|así que|por eso|du coup|donc|quindi|perciò))\s", re.IGNORECASE)
 _OFTEN_OTHERWISE = frozenset("since da car".split())
-"""Words for "because" that mean other things too: a claim with one gives no reason for certain."""
+"""Words for "because" that also mean other things, so a claim with one may give no reason at all."""
 
 
 def _other_cause(content: str, quoted: str) -> str | None:
-    """Finds a reason that the talk has, and not as the reason: another one is given, or it is denied."""
+    """Finds a reason that was mentioned but not given as the reason: another one was given, or this one was denied."""
     causes = [found[2] for found in _CAUSE.findall(content) if found[1].casefold() not in _OFTEN_OTHERWISE]
     told, said = _stems([*causes, *_FOR_REASONS.findall(content)]), _stems([quoted])
     about = told & said
@@ -96,7 +96,7 @@ def _stems(texts: Iterable[str]) -> frozenset[str]:
 
 
 def _crossed(content: str, quoted: str) -> str | None:
-    """Finds "Ann pays 20" where Ann pays 30 and Bob 20: the figure stands with what has another figure."""
+    """Finds "Ann pays 20" if Ann pays 30 and Bob 20: the figure belongs to something else."""
     figures = frozenset(_figures(content))
     if len(figures) != 1:
         return None
@@ -124,7 +124,7 @@ _RATE = linear(
 
 
 def _other_rate(content: str, quoted: str) -> str | None:
-    """Finds "a cup a week" where a cup a day was said."""
+    """Finds "a cup a week" if a cup a day was said."""
     told, said = (
         {"".join(found).casefold().replace("dai", "day") for found in _RATE.findall(text)} for text in (content, quoted)
     )
@@ -147,7 +147,7 @@ def _spelt(text: str) -> str:
 
 
 def _counted(content: str, quoted: str) -> str | None:
-    """Finds "40 developers" where 40 people were said, and 12 developers."""
+    """Finds "40 developers" if 40 people and 12 developers were said."""
     told, said = _after_figures(content, 1), _after_figures(quoted, 3)
     counts: dict[str, set[str]] = {}
     for figure, things in said.items():

@@ -93,7 +93,7 @@ def _read(task: Task[In, Out], parsed: ParsedJson, data: In) -> tuple[Out, list[
 
 
 def _read_both(parsed: ParsedJson, data: ExtractAndSummarizeInput) -> tuple[ExtractAndSummarizeOutput, list[str]]:
-    """Two answers in one, each read as if it had come alone. A line about one of them begins with its name."""
+    """Two answers in one, each read on its own. A line about one of them begins with its name."""
     both, rejected = ExtractAndSummarizeOutput(), []
     halves = {"extraction": (EXTRACT, data.of_extraction), "summary": (SUMMARIZE, data.of_summary)}
     for name, (task, given) in halves.items():
@@ -116,7 +116,7 @@ def _parsed(task: Task[In, Out], text: str, salvage: bool) -> ParsedJson:
     try:
         return parse_json(text, salvage=salvage)
     except UnusableAnswer:
-        # Smaller models write an account as the headed text that they have seen most.
+        # Smaller models answer with text under headings instead of JSON.
         sections = read_sections(text) if issubclass(task.output, ArchiveOutput) else None
         if sections is None:
             raise
@@ -145,7 +145,7 @@ with the square of the text."""
 
 
 _DEEPEST_REPAIRED = 64
-"""Brackets within each other in broken JSON that is repaired; an answer has five. Each costs more than the last."""
+"""Maximum nesting of brackets in broken JSON to repair; an answer has five levels. Each level costs more time."""
 
 
 def _depth(text: str) -> int:
@@ -161,7 +161,7 @@ def _depth(text: str) -> int:
 
 
 def _joined(pairs: list[tuple[str, Any]]) -> Json:
-    """An object of names and values. Two lists under one name are one list; of other values the last counts."""
+    """An object from pairs. Lists under one name are joined; of other values under one name the last counts."""
     found: Json = {}
     for name, value in pairs:
         earlier = found.get(name)
@@ -220,11 +220,11 @@ def _item_fields(output: type[BaseModel]) -> dict[str, type[BaseModel]]:
 
 _LISTS = ("memories", "facts", "extracted_facts", "extractedFacts")
 _CONTENTS = ("content", "fact", "text", "memory", "statement")
-"""Names of a memory's sentence, ours first."""
+"""Field names for a memory's sentence, ours first."""
 
 
 def _named(value: Any) -> Any:
-    """An extraction under our names, from any of the shapes that the prompts of other systems ask for.
+    """An extraction with our field names, from any of the shapes that the prompts of other systems ask for.
 
     A list under another name, a single memory without a list, and bare sentences instead of memories.
     """
@@ -260,7 +260,7 @@ def _require_whole(output: type[BaseModel], answer: Json, parsed: ParsedJson) ->
 
 
 def _strings_only(name: str, value: Any, rejected: list[str]) -> Any:
-    """A list without what is not text: the lists of documents hold sentences."""
+    """The texts of a list: summaries and profiles are lists of sentences."""
     if not isinstance(value, list):
         return value
     sentences = [item.strip() for item in value if isinstance(item, str) and item.strip()]
@@ -293,7 +293,7 @@ def _read_items(
             if not isinstance(item, dict):
                 raise Ungrounded("it is not an object")
             if issubclass(model, ExtractedMemory) and isinstance(data, ExtractInput):
-                # Half an item, completed with evidence from the input, would look whole.
+                # An incomplete item to which evidence is added would look complete.
                 item = shape_memory(restore(model, item), data, complete=parsed.flaw is None)
             kept.append(_validated(model, item, f"{name} {number}", rejected))
         except ValidationError as error:

@@ -1,4 +1,4 @@
-"""A separate thread for the rules: they need the processor and the interpreter's lock, and do not wait.
+"""A separate thread for the rules, which keep the processor and the interpreter's lock busy.
 
 Several such threads would not be faster, and a thread that answers requests would wait for each of them before it gets
 the lock.

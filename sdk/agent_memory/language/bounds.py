@@ -33,14 +33,14 @@ _CHANGED = frozenset(
     switched gestiegen gesunken erhöht gesenkt subió bajó pasó passé monté augmenté baissé passato salito
     sceso""".split()
 )
-"""Words by which "from … to …" is a change and no range; its end is what is so now."""
+"""Words with which "from … to …" is a change, not a range: the second figure is the current one."""
 _BETWEEN = frozenset("between zwischen entre tra fra tussen".split())
 _LIMITED = frozenset(
     """at least most up to under over below above between from until till by max maximum min minimum about around
     roughly nearly almost some more less than or höchstens mindestens bis zwischen ab etwa rund au moins plus jusqu
     entre al menos hasta como unos almeno circa fino""".split()
 )
-"""Words with which one figure may stand for a range."""
+"""Words with which a claim may give one figure for a range."""
 _ORDINALS = {
     word: str(number)
     for number, word in enumerate("second third fourth fifth sixth seventh eighth ninth tenth".split(), 2)
@@ -96,7 +96,7 @@ def _spelt(text: str) -> str:
 
 
 def _narrowed(content: str, quoted: str) -> str | None:
-    """Finds a claim that gives one end of a range as the figure itself."""
+    """Finds a claim that gives one end of a range as if it were an exact figure."""
     words = words_of(content)
     if not _LIMITED.isdisjoint(words):
         return None

@@ -60,7 +60,7 @@ class CallableChat:
 
     @property
     def model_id(self) -> str:
-        """What derived documents name as their maker."""
+        """The model's name in derived documents."""
         return self._model_id
 
     def prompt_version(self, task: Task[Any, Any]) -> str:
@@ -94,7 +94,7 @@ class CallableChat:
 
 
 def as_chat_model(provider: Provider) -> ChatModel:
-    """A provider as a model that runs tasks.
+    """A chat model from a provider: a model as it is, or a function.
 
     Raises:
         InvalidInput: if it is neither a chat model nor a function.

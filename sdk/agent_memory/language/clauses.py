@@ -71,7 +71,7 @@ def clauses_of(text: str) -> tuple[Clause, ...]:
 
 
 def homes_of(told: frozenset[str], clauses: Iterable[Clause]) -> tuple[int, list[Clause]]:
-    """How many stems the clauses share with a claim at most, and those that share as many; none if none shares any."""
+    """The largest number of stems that a clause shares with a claim, and the clauses that share so many (if any)."""
     found = [(len(clause.telling & told), clause) for clause in clauses]
     most = max((number for number, _ in found), default=0)
     return most, [clause for number, clause in found if number == most and most]
@@ -211,11 +211,11 @@ _WONDERING = linear(
     r"quand|comment|où|quel\w*|combien|cosa|chi|come|quando|dove|quanto|o\s+que|quem|onde)\b",
     re.IGNORECASE,
 )
-"""Questions that tell nothing of who asks, unless they name what is theirs."""
+"""Questions that say nothing about the person who asks, unless they name something of theirs."""
 _REQUESTED = linear(
     r"\byou\s+(?:please\s+)?(?:remind|note|remember|add|put|save|book|schedule|tell|write|keep)\b", re.IGNORECASE
 )
-"""What somebody wants to be noted is stated, though it is asked for."""
+"""Requests such as "note that …": what follows is a statement, although it is part of a request."""
 OWN = frozenset(
     "my our mein meine meinen unser unsere mi mis nuestro nuestra mon ma mes notre nos mio mia meu minha".split()
 )
@@ -264,7 +264,7 @@ _IS_BEHIND = frozenset(
 
 
 def _party(words: Sequence[str], part: str, *, joined: bool) -> tuple[str, str | None] | None:
-    """Of whom a clause speaks, and whose relative that is; None if it does not begin with anybody but the speaker."""
+    """Whom a clause is about, and whose relative that is; None if it begins with nobody or with the speaker."""
     if words[0] in PRONOUNS and len(words) > 1 and not words[1].endswith(("ado", "ido")):  # "he dejado" is "I have"
         return words[0], None
     for at, word in enumerate(words[:5]):
@@ -315,7 +315,7 @@ _PEOPLE = frozenset(
     gente señor señora gens monsieur dame signora persone pessoa pessoal""".split()
 )
 _OF_WORKERS = ("er", "or", "ist", "mate", "ian", "man", "woman", "eur", "euse", "ore", "ora")
-"""How words for people end that say what they do: carer, supervisor, dentist, flatmate."""
+"""Endings of words for people that say what they do: carer, supervisor, dentist, flatmate."""
 
 
 _DETERMINERS = frozenset(

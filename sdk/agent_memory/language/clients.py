@@ -24,7 +24,7 @@ class LazyClient(Generic[C]):
         self._opening = asyncio.Lock()
 
     async def get(self) -> C:
-        """The client. Its library is imported in a thread: that takes a second, and the event loop has more to do."""
+        """The client. Importing its library takes a second, so a thread does it and the event loop stays free."""
         if self._given is not None:
             return self._given
         async with self._opening:

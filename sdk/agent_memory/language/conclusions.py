@@ -1,4 +1,4 @@
-"""Whether conclusions from several memories follow from them: merged facts, procedures, insights."""
+"""Checks that merged facts, procedures and insights follow from the memories that they were drawn from."""
 
 from __future__ import annotations
 

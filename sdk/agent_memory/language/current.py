@@ -20,7 +20,7 @@ Keep = Callable[[Sequence[float], Sequence[float]], None]
 
 
 class Both:
-    """Embeds with one model, and keeps a second model's vector for each. If the second one fails, that is no error."""
+    """Embeds with one model, and keeps a second model's vector of each text. A failure of the second is no error."""
 
     def __init__(self, model: EmbeddingModel, second: EmbeddingModel, keep: Keep) -> None:
         self.model_id = model.model_id
@@ -88,11 +88,11 @@ class CurrentEmbeddings:
         self.writes = Both(self.asked, second, keep)
 
     def alone(self) -> None:
-        """What is written is embedded with the store's model alone again."""
+        """From now on, only the store's model embeds what is written."""
         self.writes = self.asked
 
     def adopt(self, model: EmbeddingModel) -> None:
-        """From now on this is the model. The one before is closed with the memory, because others may still use it."""
+        """Makes this the model. The previous one stays open until the memory closes, because it may be in use."""
         self.asked = self.writes = model
         self.owns(model)
 
@@ -102,17 +102,17 @@ class CurrentEmbeddings:
             await model.close()
 
     def __getattr__(self, name: str) -> Any:
-        """What else the model has, such as the health of its service."""
+        """Other attributes of the model, such as the health of its service."""
         if name.startswith("_") or name == "asked":
             raise AttributeError(name)
         return getattr(self.asked, name)
 
 
 def for_writing(model: EmbeddingModel) -> EmbeddingModel:
-    """The model for something that is about to be written, from its beginning to its end."""
+    """The model for a write: the same from its beginning to its end."""
     return model.writes if isinstance(model, CurrentEmbeddings) else model
 
 
 def for_asking(model: EmbeddingModel) -> EmbeddingModel:
-    """The model for a question, from its beginning to its end."""
+    """The model for a search: the same from its beginning to its end."""
     return model.asked if isinstance(model, CurrentEmbeddings) else model

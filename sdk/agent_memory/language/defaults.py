@@ -1,4 +1,4 @@
-"""The models of a memory if its caller passes none: those in the environment, else those that need no key."""
+"""The models of a memory whose caller passes none: those of the environment, or else those that need no key."""
 
 from __future__ import annotations
 

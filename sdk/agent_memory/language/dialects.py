@@ -109,7 +109,7 @@ LESSONS = (
 """In the order in which a refusal is checked: a message about one thing may mention another after it."""
 
 _OF_THE_INPUT = linear(r"(?i)content_filter|content management policy|ContentPolicyViolation")
-"""A refusal of the content, which no other form of the call changes."""
+"""Words of a refusal of the content: another form of the call would not help."""
 _TOO_LONG = linear(r"(?i)context.(?:length|size|window)|too (?:large|long)|prompt_too_long")
 _MOST_TOKENS = (
     linear(r"at most (\d+) (?:completion|output) tokens"),
@@ -144,7 +144,7 @@ REASONING_ROOM = 4
 """How many times the length of an answer a model gets that is known to reason. A choice."""
 _REASONS = {"temperature": False, "effort": "low", "room": REASONING_ROOM}
 KNOWN: tuple[tuple[Any, dict[str, Any]], ...] = (
-    # https://learn.microsoft.com/azure/ai-services/openai/how-to/reasoning: what runs on the Responses API alone
+    # https://learn.microsoft.com/azure/ai-services/openai/how-to/reasoning: models of the Responses API only
     (
         linear(r"(?i)(?:^|/)(?:o\d|gpt-[5-9])[\w.]*-(?:pro|codex|deep-research)|(?:^|/)codex-mini"),
         _REASONS | {"protocol": "responses", "length": "max_output_tokens"},

@@ -36,11 +36,11 @@ FULL_SPEED = 16
 """Concurrent calls at which a recovered service has no limit any more. A choice: four times as many as the worker
 makes."""
 _NO_NEWS = frozenset({"throttled"})
-"""Faults that a busy service has every minute; only one that outlasts the retries is reported."""
+"""Faults that are common on a busy service: health reports one only if all retries fail."""
 
 
 class ModelRefused(ConfigurationError):
-    """The service refuses every request: the key, the name or a setting is wrong.
+    """The service refuses every request, because the key, the name or a setting is wrong.
 
     This says nothing about the input, so no turn is given up for it. `fault` is one of `EndpointHealth.fault`.
     """
@@ -244,7 +244,7 @@ def _clock() -> float:
 
 
 def health_of(model: object) -> EndpointHealth:
-    """What is known about a model's service; nothing for a model without one."""
+    """What is known about a model's service; empty if the model has none."""
     tell = getattr(model, "health", None)
     told = tell() if callable(tell) else None
     return told if isinstance(told, EndpointHealth) else EndpointHealth()

@@ -1,4 +1,4 @@
-"""Examining models: one small question to each, what came back, and what to change."""
+"""Examining models: asks each one small question, and reports the answer and what to change."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Examination(Model):
     store_model: str | None = Field(default=None, description="The embedding model of the store, if there is a store.")
 
     def beside(self, store_model: str, way_out: str) -> Examination:
-        """The same for a store with this embedding model; another one than the environment's is a problem."""
+        """The examination with the embedding model of a store; it is a problem if the environment names another one."""
         changed = [
             one
             if one.part != "embeddings" or one.model == store_model

@@ -1,4 +1,4 @@
-"""Whether the input of a model supports its answer.
+"""Checks that the input of a model supports its answer.
 
 Any adapter passes its output through `ground`. Unsupported items are dropped one by one, each with a reason of one
 line; an invented quote, ref or figure never reaches the store.
@@ -203,7 +203,7 @@ def ground_memory(
 
 
 def _ahead(cited: Sequence[TurnView], turns: Sequence[TurnView], before: Sequence[TurnView]) -> list[TurnView]:
-    """The turns ahead of those that a memory cites, as many as a model is shown ahead of a batch at least."""
+    """The turns just before those that a memory cites: as many as a model always sees before a batch."""
     first = next(place for place, turn in enumerate(turns) if turn.ref == cited[0].ref)
     return [*before, *turns[:first]][-_AHEAD:]
 
@@ -218,7 +218,7 @@ def _spoken(turns: Sequence[TurnView]) -> list[Spoken]:
 
 _EDGES = " \t\r\n\"'“”„‘’«».,;:!?…"
 _ALIKE = str.maketrans({sign: alike[0] for alike in ('"“”„‟«»', "'’‘‛`´ʼ", "-‐‑‒–—−") for sign in alike})
-# The repeat has nothing behind it, and the rest are one sign or three: it never goes back.
+# Nothing follows the repeat, and each other part has a fixed length, so the pattern cannot backtrack.
 _SPACE_OR_DOTS = re.compile(r"\s+|\.{3}|…")
 
 
@@ -248,7 +248,7 @@ def _plain(text: str) -> tuple[str, Sequence[int]]:
     for gap in [*_SPACE_OR_DOTS.finditer(text), None]:
         end = gap.start() if gap else len(text)
         part = text[start:end]
-        # A few letters have two small ones ("İ"): those stay as they are, so that the places hold.
+        # The lower case of a few letters has two characters ("İ"): these stay, so that positions remain right.
         small = part.lower()
         if len(small) != len(part):
             small = "".join(sign.lower() if len(sign.lower()) == 1 else sign for sign in part)
@@ -296,7 +296,7 @@ def _closest_sentence(content: str, text: str) -> str | None:
 
 
 def _telling_words(text: str) -> set[str]:
-    """Figures, and words long enough to mean something."""
+    """Figures, and words of some length."""
     return {word for word in WORD.findall(text.casefold()) if len(word) > 3 or word.isdigit()}
 
 
@@ -355,7 +355,7 @@ def _ground_findings(output: ReconcileOutput, data: ReconcileInput, rejected: li
             pairs[frozenset(pair.refs)] = pair
         except Ungrounded as reason:
             rejected.append(f"contradiction {number}: {reason}")
-    for refs in list(pairs):  # what is called the same and opposite is neither: keep the facts as they are
+    for refs in list(pairs):  # facts called both duplicates and contradictions: neither is reliable, so both stay
         torn = [group for group in groups if refs <= set(group.refs)]
         if torn:
             del pairs[refs]

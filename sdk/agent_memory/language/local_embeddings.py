@@ -1,4 +1,4 @@
-"""Embedding models in this process, by the libraries fastembed and sentence-transformers.
+"""Embedding models in this process, run by the libraries fastembed and sentence-transformers.
 
 Both download a model's weights when it is first used, and keep them in a folder of theirs. A path to a folder in the
 place of a name is loaded from there, without a network.
@@ -79,7 +79,7 @@ class LocalEmbeddings:
         load = {"fastembed": _fastembed, "sentence-transformers": _sentence_transformers}[self._library]
         try:
             return load(self._model)
-        except Exception as error:  # neither library documents what it raises for a model that it does not have
+        except Exception as error:  # neither library documents what it raises for an unknown model
             raise ConfigurationError(f"{self._library} cannot load {self._model}: {error}") from error
 
     def _embed(self, texts: list[str]) -> Embedded:

@@ -65,12 +65,12 @@ def _hours(said: str) -> Iterator[str]:
 
 
 def _is_evening(hour: int, known: set[str], said: str) -> bool:
-    """Whether an hour was said that may be one after noon: "around six" is 18:00 for somebody who comes home then."""
+    """Whether an hour that was said may mean one after noon: "home around six" may mean 18:00."""
     return str(hour) in known and f"{hour} am" not in said and f"{hour}am" not in said
 
 
 def _counted(said: str) -> Iterator[str]:
-    """The numbers that words stand for: a decade is 10 years, quarterly every 3 months, half of it 50 %."""
+    """The numbers that words mean: a decade is 10 years, quarterly is every 3 months, half is 50 %."""
     for word in WORD.findall(said):
         yield from _WORTH.get(word, ())
     if "every other" in said:
@@ -99,7 +99,7 @@ _WORTH = {
     )
     for word in words.split()
 }
-"""What words without a figure count."""
+"""The figure and unit that a word without a figure means."""
 _OCLOCK = linear(r"\b(\d{1,2}):00\b")
 _SMALL = linear(r"\d{1,3}(?:\.\d)?")
 
@@ -241,4 +241,4 @@ def is_span_said(phrase: str, said: str) -> bool:
 
 _SQUARE = linear(r"\b(?:square|sq\.?)\s")
 _UNSAID: tuple[set[str], ...] = ({"eur", "usd", "gbp", "jpy", "chf", "percent"}, {"y"}, set(), set(), set())
-"""Units that a bare figure may mean: an amount any currency or a share ("60/40"), an age years; none listed is any."""
+"""Units that a bare figure may have: money any currency or a share ("60/40"), an age years. Not listed: any unit."""

@@ -123,7 +123,7 @@ def _load(weights: Path, sha256: str | None) -> _Encoder:
     try:
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         tokenizer = Tokenizer.from_buffer(tokens)
-    except Exception as error:  # neither library documents what it raises for a bad file
+    except Exception as error:  # neither library documents what it raises for an invalid file
         raise ConfigurationError(f"The model in {weights.parent} cannot be loaded: {error}") from error
     if session.get_outputs()[0].shape[-1] != _DIMENSIONS:
         raise ConfigurationError(f"The model {weights} does not return vectors of {_DIMENSIONS} dimensions.")

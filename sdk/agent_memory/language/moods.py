@@ -42,11 +42,11 @@ _MARKS = HEDGES | frozenset(
     vuole vorrebbe pensa crede deve dovrebbe forse chiede potrebbe spera intende sembra
     quer gostaria acha pensa deve talvez pergunta pretende espera parece""".split()
 )
-"""Words by which a claim says that it is no plain fact."""
+"""Words with which a claim says that it is a plan, a wish or a guess."""
 _SETTLED = frozenset(
     "decided chose determined committed agreed promised must due ready likes enjoys loves prefers".split()
 )
-"""The marks among them with which a claim answers a question."""
+"""Those of these words with which a claim may answer a question."""
 _SAME = frozenset("quit put cut set let hit shut spread bet split hurt cost read".split())
 """Verbs whose past is like their present."""
 _STATES = frozenset("has owns lives works drives hat besitzt wohnt lebt tiene vive possède habite ha vit".split())
@@ -64,7 +64,7 @@ _SAID_BY_SELF = frozenset(
 
 
 def changed_mood(content: str, cited: Sequence[str], speaker: str) -> str | None:
-    """What a claim makes a fact of that was none: half a sentence, or None.
+    """What a claim wrongly states as a fact, as half a sentence; None if nothing.
 
     Args:
         content: the claim.
@@ -94,7 +94,7 @@ def changed_mood(content: str, cited: Sequence[str], speaker: str) -> str | None
 
 
 def _is_over_too_soon(words: Sequence[str], cited: Sequence[str]) -> bool:
-    """Whether a claim says in English what the user did, where the talk has no verb in the past."""
+    """Whether a claim says in English that the user did something, although the turns have no verb in the past."""
     verb = next((word for word in words[1:3] if word not in _ADVERBS), "") if words[:1] == ["user"] else ""
     passive = any(one in ("was", "were") and is_past(word) for one, word in pairwise(words))
     if not passive and (not is_past(verb) or verb in _EMPTY_PASTS):
@@ -107,7 +107,7 @@ def _is_over_too_soon(words: Sequence[str], cited: Sequence[str]) -> bool:
 
 _ADVERBS = frozenset("just already recently also finally once".split())
 _TO_BE_DONE = frozenset("get gets getting be".split())
-"""Words before a participle that is not over: "gets delivered on Monday"."""
+"""Words before a participle of something that is still to come: "gets delivered on Monday"."""
 _EMPTY_PASTS = frozenset("had was were did been".split())
 _PAST_SIGNS = frozenset(
     """was were had did have has 've i've we've hasn't haven't ago last yesterday since already before after done been
@@ -118,7 +118,7 @@ _PAST_SIGNS = frozenset(
 
 
 def _marks(clause: Clause) -> frozenset[str]:
-    """The words with which a claim may tell of a clause. "Will" tells of a plan, and not of a rumour."""
+    """The words with which a claim may report a clause of this mood: "will" reports a plan, not a rumour."""
     if clause.mood == "ironic":
         return _JOKING
     return _MARKS - _FUTURE - _DUE if clause.mood in ("supposed", "possible", "imagined") else _MARKS
@@ -137,7 +137,7 @@ _FUTURE = frozenset("will going gonna upcoming soon tomorrow next scheduled abou
 
 
 def _translated(words: Sequence[str], clauses: Sequence[Clause]) -> str | None:
-    """What a claim in another language than its only source makes a fact of."""
+    """What a claim in another language than its only source wrongly states as a fact."""
     if not clauses or any(not _marks(clause).isdisjoint(words) for clause in clauses):
         return None
     if all(clause.asked for clause in clauses):
@@ -147,7 +147,7 @@ def _translated(words: Sequence[str], clauses: Sequence[Clause]) -> str | None:
 
 
 def _restates(told: frozenset[str], clause: Clause, fewest: int) -> bool:
-    """Whether a claim has little more than a question; "my new dog" in a question is stated, not asked."""
+    """Whether a claim adds hardly anything to a question. "My new dog" in a question counts as stated."""
     shared = told & clause.telling
     owned = [at for at, word in enumerate(clause.words) if word in OWN]
     if any(shared <= content_words(clause.words[at + 1 : at + 4]) for at in owned):

@@ -70,7 +70,7 @@ class OpenAIConnection:
 
     @property
     def address(self) -> str:
-        """Whose models they are."""
+        """The server's address."""
         if self._given is not None:
             return str(self._given.base_url)
         return self._base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"

@@ -48,7 +48,7 @@ class OpenAIEmbeddings(ServiceEmbeddings):
             batch_texts: the maximum number of texts in one call.
             batch_tokens: the maximum number of tokens in one call.
             timeout: seconds for one call.
-            retries: what is done about throttling, timeouts and faults of the server.
+            retries: how to handle throttling, timeouts and faults of the server.
 
         Raises:
             ConfigurationError: the arguments do not name one server with credentials.

@@ -66,7 +66,7 @@ def responses_arguments(request: Request, dialect: Dialect) -> Arguments:
 
 
 def _or_none(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
-    """What stands beside an answer and cannot be read counts as missing: the answer has been paid for."""
+    """Unreadable fields around an answer count as missing, because the answer itself has been paid for."""
     try:
         return read(value)
     except ValidationError:

@@ -1,4 +1,4 @@
-"""Own words: what a memory becomes if the talk does not support the words that a model chose.
+"""Own words: replaces a model's wording that the turns do not support with the words that the user said.
 
 The sentences that the model quoted were said, whatever is wrong with its own sentence. So nothing that was said is
 lost, and nothing that was not said is kept. A question, somebody else's words and a reply that tells nothing by itself
@@ -21,12 +21,12 @@ from agent_memory.text.sentences import QUESTION_MARKS, sentences
 UNSURE = 0.5
 """The maximum confidence of such a memory: what the extraction's prompt gives to something "said in passing"."""
 _LONGEST = 400
-"""In characters, as a statement of the rules: a longer one was not said but pasted."""
+"""Maximum characters, as for a statement of the rules: longer text was pasted, not said."""
 _FEWEST = 4
-"""Words without which a sentence tells nothing by itself. A choice."""
+"""Minimum words of a sentence that makes sense by itself. A choice."""
 _SPEECH = linear(r"[\"“”„«»]")
 _DENSE = linear(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}]{6}")
-"""Six signs of a script that has no spaces say as much as some words."""
+"""Six characters of a script without spaces count as enough words."""
 
 
 @dataclass(frozen=True, slots=True)

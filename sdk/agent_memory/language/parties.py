@@ -1,4 +1,4 @@
-"""Parties: finds claims that give to one party what was said of another, or that turn a relation round.
+"""Parties: finds claims that say of one person what was said of another, or that reverse a relation.
 
 "My sister has a licence" says nothing about the speaker, "he sold me his camera" says who sold it, and "from Heroku to
 Render" has a direction.
@@ -69,7 +69,7 @@ def of_bystander(content: str, cited: Sequence[str], speaker: str) -> str | None
     told = content_words(words) - content_words([speaker, subject])
     clauses = [clause for text in cited for clause in clauses_of(text)]
     most, homes = homes_of(told, clauses)
-    # Of a single sentence the claim can have no other source, in whatever language it is.
+    # A single sentence must be the claim's source, whatever its language.
     enough = most >= max(1, min(2, len(told)))
     alone = len(cited) == 1 and len(sentences(cited[0])) == 1
     if not clauses or not (enough or alone) or PRONOUNS & set(words):
@@ -129,7 +129,7 @@ def of_another(content: str, cited: Sequence[tuple[str, str]]) -> str | None:
 
 
 def _bearer(clause: Clause, speaker: str) -> str | None:
-    """Of whom a clause speaks, by name or as a relative."""
+    """Whom a clause is about: a name, or a relative."""
     if clause.words[0] in _I:
         return speaker
     named = (clause.party or "").removesuffix("'s")
@@ -141,7 +141,7 @@ def _bearer(clause: Clause, speaker: str) -> str | None:
 
 
 def _subject(words: Sequence[str]) -> str | None:
-    """Of whom a clause speaks: its first word, or what is theirs ("Ana's sister")."""
+    """Whom a clause is about: its first word, or a relative of theirs ("Ana's sister")."""
     first, second = [*words, "", ""][:2]
     return (second if second in KIN else first.removesuffix("'s")) if first.endswith("'s") else first or None
 
@@ -153,13 +153,13 @@ def _is_of_another(bearer: str | None, clause: Clause, subject: str) -> bool:
 
 _I = frozenset("i i'm i've i'd i'll".split())
 _OPEN = frozenset("he she they him her his them their who whom whose it its you your we us our one".split())
-"""Words by which a clause may speak of somebody whom it does not name."""
+"""Words with which a clause may be about somebody whom it does not name."""
 _AGREEING = frozenset("too also same likewise neither either together both we us our ditto yes yeah yep".split())
-"""Words by which somebody may take up what another said."""
+"""Words with which somebody may agree with what another said."""
 
 
 def turned_round(content: str, quoted: str, speaker: str) -> str | None:
-    """Finds a relation whose two sides changed places: who did it to whom, from where to where, before or after."""
+    """Finds a relation whose two sides were swapped: who did it to whom, from where to where, before or after."""
     words, said = words_of(content), words_of(quoted)
     return (
         _other_possessor(words, said, speaker)
@@ -173,7 +173,7 @@ def turned_round(content: str, quoted: str, speaker: str) -> str | None:
 
 
 def _other_possessor(words: Sequence[str], said: Sequence[str], speaker: str) -> str | None:
-    """Finds "Nadia's flight" where only Raj's flight was spoken of."""
+    """Finds "Nadia's flight" if only Raj's flight was mentioned."""
     owned = [(one, thing) for one, thing in pairwise(words[:5]) if one.endswith("'s")]
     for one, thing in owned[:1]:
         owners = {said[at - 1] for at, word in enumerate(said) if word == thing and at}
@@ -200,7 +200,7 @@ def _turned_direction(words: Sequence[str], said: Sequence[str]) -> str | None:
 
 
 def _turned_contrast(words: Sequence[str], said: Sequence[str]) -> str | None:
-    """Finds "X over Y" told as "Y over X"."""
+    """Finds "Y over X" if "X over Y" was said."""
     for at, word in enumerate(said):
         if word in _CONTRAST and at and word in words:
             here = words.index(word)
@@ -217,7 +217,7 @@ _LINKS = frozenset(
 
 
 def _turned_link(words: Sequence[str], said: Sequence[str]) -> str | None:
-    """Finds "Stripe for Google" where "Google for Stripe" was said."""
+    """Finds "Stripe for Google" if "Google for Stripe" was said."""
     linked = list(_linked(said))
     for link, first, second in _linked(words):
         if any(other == link and first & before and second & behind for other, before, behind in linked):
@@ -241,7 +241,7 @@ _MOST_LINKS = 12
 
 
 def _turned_order(words: Sequence[str], quoted: str) -> str | None:
-    """Finds "the dog bit Max" where Max bit the dog: what stood before a word stands behind it, and the other way."""
+    """Finds "the dog bit Max" if Max bit the dog: the words before and after the verb were swapped."""
     if not {"by", "and", "or"}.isdisjoint(words):
         return None
     clauses = [words_of(clause) for clause in CLAUSE.split(quoted)]
@@ -266,7 +266,7 @@ _LONGEST_CLAUSE = 40
 
 
 def _turned_passive(words: Sequence[str], said: Sequence[str]) -> str | None:
-    """Finds "she was sued by him" where she sued him."""
+    """Finds "she was sued by him" if she sued him."""
     at = words.index("by") if "by" in words else 0
     if at < 3 or "by" in said or _PASSIVE.isdisjoint(words[max(0, at - 4) : at - 1]):
         return None
@@ -298,7 +298,7 @@ _OTHERS = frozenset(
 
 
 def _done_to_speaker(words: Sequence[str], said: Sequence[str], speaker: str) -> str | None:
-    """Finds "the user beat their daughter" where the daughter beat the user."""
+    """Finds "the user beat their daughter" if the daughter beat the user."""
     if not (is_about_user(words) or words[:1] == [speaker]):
         return None
     start = 2 if is_about_user(words) and len(words) > 1 and words[0] in ("the", "el", "der", "die", "la", "le") else 1

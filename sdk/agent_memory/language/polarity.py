@@ -1,4 +1,4 @@
-"""Polarity: whether a claim leaves out, or puts in, a "not" or a doubt.
+"""Polarity: checks that a claim neither drops nor adds a "not" or a doubt.
 
 The words come from grammars of the languages. After a negator, the next two content words within the clause count as
 denied.
@@ -40,7 +40,7 @@ _AGAINST = frozenset(
     lost setback broke letdown disappointed misplaced forgot vegan vegetarian sober
     aufgehört arrêté arrêtée arrêter dejado dejé dejó dejar smesso parei parou gestopt""".split()
 )
-"""Other words by which people say "not"."""
+"""Other words with which people say "not"."""
 _AGAINST_STEMS = frozenset(map(stem, _AGAINST))
 _CHOSEN_OVER = frozenset(["over", "rather"])
 """Words behind which a claim names what is not chosen: "prefers tabs over spaces", "walks rather than drives"."""
@@ -57,7 +57,7 @@ _ENDED = linear(
     r"cessé (?:de|d['’])|smesso di|parei de)\s*(\p{L}+)",
     re.IGNORECASE,
 )
-"""Ways to say that somebody does something no more, and what."""
+"""Ways to say that somebody no longer does something, with what it is."""
 HEDGES = frozenset(
     """might doubts doubt maybe perhaps could possibly probably considering considers consider considered thinking
     thinks thought think if would wonder wondering wonders unsure undecided hoping hopes hope hoped may plans
@@ -69,9 +69,9 @@ HEDGES = frozenset(
     ideas idea option options either proposes proposed proposing intends excited eager keen willing curious
     around roughly approximately circa etwa rund environ""".split()
 )
-"""Words by which a claim may carry a doubt."""
+"""Words with which a claim may express a doubt."""
 _STILL = frozenset("più plus mehr más mais meer more anymore longer".split())
-"""Words beside a negator that say "no more"."""
+"""Words that, beside a negator, mean "no longer"."""
 _NO_MORE = linear(r"\b(?:ne\s+|n['’])(\p{L}+)\s+plus\b", re.IGNORECASE)
 _DENIED_CJK = linear(
     r"ません|なかった|ない(?:です|と|$|[。、！？])|没有|沒有|从不|從不|不(?:吃|喝|喜|想|会|會|能|要|是|在|去|住|用|爱|愛)|않|없|못\s"
@@ -88,7 +88,7 @@ _APOSTROPHE = linear(r"\p{L}[\w\p{M}]*(?:['’]\p{L}+)?|\d+")
 
 
 def without_may(text: str) -> str:
-    """A text without the month of May, which is a doubt in small letters."""
+    """A text without the month of May, because "may" in lower case is a doubt."""
     return _MAY.sub(r"\1", text)
 
 
@@ -123,7 +123,7 @@ def _cut_short(said: str) -> set[str]:
 
 
 def _is_moved(content: str, said: str) -> bool:
-    """Whether a claim denies only what is stated, though the talk denies something beside it."""
+    """Whether a claim denies only what was stated, because the turns deny something next to it."""
     told = telling(words_of(content)) if not NEGATORS.isdisjoint(words_of(content)) else set()
     refused = {one for after in _after_negators(content, NEGATORS, most=4) for one in after}
     parts = [words_of(clause) for clause in CLAUSE.split(said)] if told else []
@@ -182,7 +182,7 @@ def changed_polarity(content: str, quoted: str, said: str) -> str | None:
 
 
 def _only_denied(quoted: str, words: Sequence[str]) -> bool:
-    """Whether all that a claim may rest on is denied: the clauses that share most with it, or the only sentence."""
+    """Whether every possible source of a claim is denied: the clauses that share most with it, or the only sentence."""
     if not (_AGAINST | _PAST | _SOFTENED).isdisjoint(words):
         return False
     negators = NEGATORS - {"no"} if _PORTUGUESE.search(quoted) else NEGATORS
@@ -195,7 +195,7 @@ def _only_denied(quoted: str, words: Sequence[str]) -> bool:
 
 
 def _denies(clause: Sequence[str], told: set[str], negators: frozenset[str]) -> bool:
-    """Whether a clause has what is told, if anything, closely behind a negator."""
+    """Whether a negator is close before the claim's words in a clause, or before anything if it has none of them."""
     at = next((place for place, word in enumerate(clause) if word in negators or word == "against"), None)
     if at is None:
         return False
@@ -208,11 +208,11 @@ _SOFTENED = frozenset(
     """only little few rather other different independent doubts doubt doubtful unlikely intolerant intolerance
     incompatible unavailable disagrees disagreed unfinished unpaid overdue pending open still""".split()
 )
-"""Words by which a claim may say "not" without one."""
+"""Words with which a claim may say "not" without a negator."""
 
 
 def _leaves_out_cjk(content: str, quoted: str) -> bool:
-    """Whether a sentence of a language without spaces is told without its negation."""
+    """Whether a claim drops the negation of a sentence in a language without spaces."""
     if _DENIED_CJK.search(quoted) is None or _DENIED_CJK.search(content) is not None or len(sentences(quoted)) > 1:
         return False
     return any(pair in content for pair in _CJK.findall(quoted))
@@ -247,10 +247,10 @@ def _after_negators(text: str, negators: frozenset[str], most: int) -> list[list
 
 
 _RULED_OUT = linear(r"(\p{L}+) (?:is|are|was|were) (?:out|off|impossible|no good|off the table)\b")
-"""What people call impossible behind it: "Wednesdays are out"."""
+"""Words after which something is ruled out: "Wednesdays are out"."""
 _FRENCH = linear(r"\b(?:nous|je|les|des|est|au|une|dans|avec)\b")
 _PORTUGUESE = linear(r"\b(?:numa|uma|meu|minha|[Nn]ão|[Mm]oro|[Tt]rabalho|[Tt]enho|[Ee]stou|você|pela)\b")
-"""Words that no other of the languages has; Uma is a name."""
+"""Words that only Portuguese has; "uma" is left out, because Uma is a name."""
 
 
 def _alike(one: str, two: str) -> bool:

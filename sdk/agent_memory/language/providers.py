@@ -1,4 +1,4 @@
-"""Providers: who offers models, what leads to each of them, and the adapter for it."""
+"""Providers: the services that offer models, their settings, and the adapter for each."""
 
 from __future__ import annotations
 

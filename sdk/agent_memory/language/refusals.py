@@ -1,4 +1,4 @@
-"""What a status of a model's service means: whose fault it is, and whether another try helps. One place for all."""
+"""What a status of a model's service means: whose fault it is, and whether a retry helps. All adapters use it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent_memory.text.patterns import linear
 LONGEST_MESSAGE = 500
 """Maximum characters of a service's message to pass on."""
 _ABOUT_THE_INPUT = frozenset({400, 413, 422})
-"""Statuses of a request that this server will never take as it is."""
+"""Statuses of a request that this server will never accept unchanged."""
 _MAY_PASS = frozenset({408, 409, 425, 429})
 _FAULTS = {401: "credentials", 403: "credentials", 402: "quota", 404: "not_found"}
 _NOT_OF_THE_INPUT = (
@@ -24,9 +24,9 @@ _NOT_OF_THE_INPUT = (
     # LiteLLM's proxy returns 400 for an unknown name.
     (linear(r"(?i)invalid model name passed"), "not_found"),
 )
-"""What is said with a status of a bad request, and holds for every request."""
+"""Messages that services send with the status of a bad request although every request would fail."""
 _SPENT = linear(r"insufficient_quota|PerDay")
-"""How OpenAI and Google report a quota that no short wait refills."""
+"""How OpenAI and Google report a quota that is spent for longer than a retry can wait."""
 _OF_ANOTHER_PROTOCOL = linear(r"(?i)v1/responses")
 """OpenAI's message with a 404 for a model without chat completions."""
 
@@ -79,7 +79,7 @@ def _transient_fault(status: int, detail: str) -> str:
 
 
 def timed_out(model: str, timeout: float) -> ModelError:
-    """The error for a service that kept silent; `timeout` in seconds."""
+    """The error for a service that did not answer in time; `timeout` in seconds."""
     return ModelError(f"{model} did not answer within {timeout:g} s.", retryable=True, fault="timeout")
 
 

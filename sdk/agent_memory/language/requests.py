@@ -1,4 +1,4 @@
-"""A task as a request, and what comes back: the parts that all services have in common."""
+"""A task as a request, and the response to it, in the form that all services share."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ class Completion:
     quota: Mapping[str, str] = field(default_factory=dict)
 
 
-# Servers that build one string of all messages may take these for the marks between messages.
-# The only repeat is between brackets and matches none, so that no character is read by two attempts.
+# Servers that join all messages into one string may read these as the marks between messages.
+# The only repeat is between brackets and matches no bracket, so the pattern reads each character once.
 _CONTROL_MARK = re.compile(r"<(?=[|｜/\w<])|\[(?=/?[A-Z][A-Z_]*\])|[\u0085\u2028\u2029]")
 
 
@@ -95,5 +95,5 @@ _QUOTA_NAMES = ("ratelimit", "retry-after")
 
 
 def quota_of(headers: Mapping[str, str]) -> dict[str, str]:
-    """The limits and what is left of them in the response headers, in the service's own words."""
+    """The limits in the response headers, and what is left of them, under the service's own names."""
     return {name.lower(): value for name, value in headers.items() if any(one in name.lower() for one in _QUOTA_NAMES)}

@@ -1,4 +1,4 @@
-"""Said dates: which times of a claim follow from the talk, by its words or by our own arithmetic."""
+"""Said dates: checks that the times of a claim were said, or follow from what was said by our own arithmetic."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def without_dates(content: str, heard: Sequence[Spoken], said: str, time_phrase:
     known = [moment for text, said_at in english for moment in _moments(text, said_at)]
     trusted = time_phrase is not None and not any(_moments(time_phrase, turn.said_at) for turn in heard[:1])
     weekends = {(one.first, one.last) for one in known if one.first and one.last and one.grain == "weekend"}
-    # What has no date may have happened on the day on which it was said.
+    # Something without a date may have happened on the day on which it was said.
     days = [] if any(one.grain == "day" for one in known) else [turn.said_at for turn in heard]
     plain = said.casefold()
     rest = content
@@ -96,7 +96,7 @@ _SIDES: tuple[dates.Side, dates.Side] = ("past", "future")
 
 
 def years_since(heard: Sequence[Spoken]) -> Iterator[str]:
-    """How many years ago the years lie that were said: "since 2019" is seven years, or six and some months."""
+    """How long ago the years are that were said: "since 2019" is seven years, or six and some months."""
     for turn in heard:
         for year in _YEAR.findall(turn.text):
             if (ago := turn.said_at.year - int(year)) > 0:

@@ -1,4 +1,4 @@
-"""Said names: whether a claim names somebody or something that nobody named, in any of seven languages."""
+"""Said names: finds names in a claim that nobody said, in any of seven languages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_NAMES = (
     | dates.CALENDAR
 )
 _COMMON_ENDINGS = ("ung", "ungen", "heit", "keit", "keiten", "schaft", "schaften", "tät", "täten")
-"""How German nouns end that are no names, though they have a capital."""
+"""Endings of German nouns that are not names, although they begin with a capital."""
 
 
 def unsaid_name(content: str, said: str) -> str | None:

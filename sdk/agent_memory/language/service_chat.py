@@ -43,7 +43,7 @@ class ChatOptions(TypedDict, total=False):
     prompts: str | Path | None
     """The folder of the prompt files; see `agent_memory.language.prompts` for the default."""
     retries: RetryPolicy | None
-    """What is done about throttling, timeouts and faults of the service."""
+    """How to handle throttling, timeouts and faults of the service."""
     answer_retries: int
     """How often an unusable answer is requested again; default: `ANSWER_RETRIES`."""
     parameters: ModelParameters | None
@@ -184,7 +184,7 @@ class ServiceChat(ABC):
 
 
 def _roomier(request: Request, dialect: Dialect, completion: Completion) -> int:
-    """The size for an answer that was cut off: twice the usual, and four times the last where reasoning took it."""
+    """The size for an answer that was cut off: double, or four times the last if reasoning used up the length."""
     if completion.text.strip() and completion.thought * 2 < completion.usage.output_tokens:
         return max(request.size, 2 * dialect.room)
     return min(4 * max(request.size, dialect.room), LARGEST_SIZE)

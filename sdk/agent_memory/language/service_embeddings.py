@@ -178,7 +178,7 @@ def _is_envelope(body: str) -> bool:
 
 
 class _Response(Data):
-    """What the protocol's answer says that matters here. The client itself checks nothing of an answer."""
+    """The fields of a response that are used here. The client itself checks no answer."""
 
     data: list[_Item]
     usage: _Tokens | None = None

@@ -107,7 +107,7 @@ _ANAPHORS_FIRST = frozenset(
 
 
 def _elsewhere(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> str | None:
-    """A claim that has no word of the turns that it cites, and several of one ahead that they do not take up."""
+    """Finds a claim with no word of its cited turns, but several of an earlier turn to which they do not refer."""
     told = telling(words_of(content)) - telling(words_of(" ".join(turn.name or "" for turn in (*cited, *ahead))))
     here = told & telling(words_of(_spoken_in(cited)))
     if len(told) < 2 or _refers_back(cited, ahead):
@@ -117,11 +117,11 @@ def _elsewhere(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -
 
 
 _TITLE = linear(r"\b(Prof|Dr|Mr|Mrs|Ms|St|Sr|Sra|Mme|Fr|Hr|Jr)\.")
-"""Titles whose point ends no sentence."""
+"""Abbreviated titles, whose full stop does not end a sentence."""
 
 
 def _people(heard: Sequence[Spoken], ahead: Sequence[Spoken]) -> frozenset[str]:
-    """The names of those who speak and are spoken of, in small letters."""
+    """The names of the speakers and of the people they mention, in small letters."""
     speakers = [word for turn in (*heard, *ahead) for word in words_of(turn.name or "")[:1]]
     return frozenset([*speakers, *(name.casefold() for turn in heard for name in names(turn.text))])
 
@@ -186,7 +186,7 @@ def _shares(sentence: str, quote: str) -> bool:
 
 
 def _owner(content: str, cited: Sequence[Spoken]) -> str | None:
-    """Somebody who is said to do or have what the speaker said of themselves, and whom nobody named."""
+    """Somebody whom nobody named, and to whom the claim ascribes what the speaker said of themselves."""
     found = _SUBJECT.match(content)
     if found is None:
         return None
@@ -206,7 +206,7 @@ _SUBJECT = linear(
 
 
 def _swapped(content: str, quoted: str, speaker: str) -> str | None:
-    """Two people who changed their places around the same verb."""
+    """Two people who were swapped around the same verb."""
     told = [word.removesuffix("'s") for word in words_of(content)]
     said = [speaker if word in _SELF else word.removesuffix("'s") for word in words_of(quoted)]
     if "by" in told:
@@ -233,7 +233,7 @@ def _capitals(text: str) -> set[str]:
 
 
 def _verbs(words: Sequence[str]) -> list[tuple[int, str | None]]:
-    """For each position, and for the end: where the first content word from there on stands, and its stem."""
+    """For each position, and for the end: the position of the next content word, and its stem."""
     found: list[tuple[int, str | None]] = [(len(words), None)]
     for at in range(len(words) - 1, -1, -1):
         word = words[at]
@@ -242,7 +242,7 @@ def _verbs(words: Sequence[str]) -> list[tuple[int, str | None]]:
 
 
 def _joined(words: Sequence[str], verbs: Sequence[tuple[int, str | None]], one: str, two: str, verb: str) -> bool:
-    """Whether the words have one before the other with this verb first between them."""
+    """Whether one comes before the other in the words, and this verb is the first one between them."""
     last = max((at for at, word in enumerate(words) if word == two), default=-1)
     found = (verbs[at + 1] for at, word in enumerate(words) if word == one)
     return any(first == verb and place < last for place, first in found)

@@ -32,14 +32,14 @@ _HALVES = {EXTRACT.name: "extraction", SUMMARIZE.name: "summary"}
 
 @dataclass(frozen=True, slots=True)
 class _Half:
-    """What one of two gets of a shared call: its answer (None: it has to ask alone), and what that call cost it."""
+    """One half of a shared call: the answer (None: ask again alone), and the cost that it bears."""
 
     result: TaskResult[Any] | None = None
     spent: Usage = field(default_factory=Usage)
 
 
 class Together:
-    """A `ChatModel` for two that think at the same time, an extraction and a summary.
+    """A `ChatModel` for an extraction and a summary that think at the same time.
 
     Who asks first waits until the other one asks too, or has `left`. If both ask about the same turns, one call
     answers both. Otherwise, and where the shared answer cannot be used, each asks alone, as if there were no other.
@@ -64,7 +64,7 @@ class Together:
         """Nothing to free: the model behind it is somebody else's."""
 
     def left(self) -> None:
-        """Says that one of the two will not ask any more."""
+        """Notes that one of the two will make no more calls."""
         self._alone = True
         if self._waiting is not None:
             (_, answer), self._waiting = self._waiting, None
@@ -145,7 +145,7 @@ class Together:
 
 
 def _joined(one: Data, other: Data) -> ExtractAndSummarizeInput | None:
-    """The input of one call for both; None if they do not go over the same turns."""
+    """The input of one call for both; None if they do not read the same turns."""
     extraction, summary = (one, other) if isinstance(one, ExtractInput) else (other, one)
     if not (isinstance(extraction, ExtractInput) and isinstance(summary, SummarizeInput)):
         return None

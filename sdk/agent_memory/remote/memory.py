@@ -44,7 +44,7 @@ class RemoteBackend:
 
     @property
     def runtime(self) -> Runtime:
-        """There is none here."""
+        """Always raises: there is no store in this process."""
         return self._http.runtime
 
     @property

@@ -27,7 +27,7 @@ LAYOUT = 1
 MANIFEST, OBSERVATIONS, INVALIDATED = "manifest.json", "observations.json", "data/invalidated_memory_units.json"
 _KINDS = {"world": ("fact", "fact"), "experience": ("episodic", "event"), "observation": ("reflection", "reflection")}
 _UNKNOWN_YEARS = ("0001", "9999")
-"""Years by which Hindsight says that a time has no bound (`engine/stored_dates.py`)."""
+"""Years with which Hindsight marks a time without a bound (`engine/stored_dates.py`)."""
 _USER = "user:"
 """How a tag begins that names a user, in the examples of Hindsight's documentation."""
 

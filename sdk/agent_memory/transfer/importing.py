@@ -134,7 +134,7 @@ class Importer:
             known = await read_document(self._store, self._user_id, thread_id)
             if not says_something(known) or _same(
                 scope_settings(known), settings
-            ):  # the same: an import that is repeated
+            ):  # an import that is repeated writes the same
                 self._brought.add(thread_id)
             if says_something(known):
                 _count(self.receipt.existing, "settings")

@@ -153,7 +153,7 @@ def _langgraph(records: Iterable[Record], as_of: str) -> Iterator[Record]:
 
 
 def _words(value: object) -> tuple[str, Record]:
-    """What a value says, and its other fields. A value without a text says all its fields."""
+    """The text of a value, and its other fields. A value without a text becomes a text of all its fields."""
     if not isinstance(value, dict):
         return _plain(value), {}
     name = next((name for name in _TEXTS if isinstance(value.get(name), str | dict)), None)
@@ -196,7 +196,7 @@ def _plain(value: object) -> str:
 
 
 def _owner(*names: str) -> Callable[[Mapping[str, Any]], tuple[str, ...]]:
-    """Whose a record is: the first of its fields with these names."""
+    """The owner of a record: the first of its fields with these names."""
     return lambda record: next(((str(record[name]),) for name in names if record.get(name)), ())
 
 

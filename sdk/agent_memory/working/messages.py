@@ -94,7 +94,7 @@ def from_turn(turn: Turn) -> ChatMessage:
 
 
 def count_tokens(messages: Sequence[ChatMessage], tokens: TokenCounter) -> int:
-    """Roughly how many tokens messages cost: their words, their tool calls, and a frame each."""
+    """Roughly how many tokens messages cost: their words, their tool calls, and a frame for each."""
     return sum(
         MESSAGE_TOKENS
         + tokens.count(message.content)

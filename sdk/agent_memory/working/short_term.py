@@ -218,7 +218,7 @@ class AsyncShortTermMemory:
         for block in self._blocks:
             try:
                 found = await block.get(session_id, message)
-            except Exception as error:  # a block may raise anything; an answer without it is better than none
+            except Exception as error:  # A block may raise anything. An answer without the block is better than none.
                 logger.warning("The memory block %s failed", block.name, exc_info=True)
                 degraded.append(f"{block.name}: {error}")
                 continue
@@ -239,7 +239,7 @@ class AsyncShortTermMemory:
         match strategy:
             case Summarize():
                 covered_by.append("summarize")
-                # The background may have summarized them already. Then no model call is needed.
+                # If the background has summarized them already, no model call is needed.
                 updated.retired = await thread.retire(_last(going), covered_by=covered_by)
                 if updated.retired < len(going):
                     await thread.process("summarize")

@@ -52,7 +52,7 @@ class AsyncCosmosMemoryClient(Reading, Writing):
         return sorted(found, key=lambda one: one.recorded_at)[-number:] if number else []
 
     async def extract_episodes(self, user_id: str, thread_id: str, *, flush: bool = False) -> dict[str, int]:
-        """With `flush`, ends the thread and makes its open stretch an episode. Else nothing: the worker does it."""
+        """With `flush`, ends the thread and archives the rest of it. Without, does nothing: the worker archives."""
         if not flush:
             return {"episodes": 0}
         result = await (await self._thread(user_id, thread_id)).process("archive")

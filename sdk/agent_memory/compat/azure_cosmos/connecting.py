@@ -19,7 +19,7 @@ THRESHOLDS = {
     "USER_SUMMARY_EVERY_N": "profile",
     "DEDUP_EVERY_N": "reconcile",
 }
-"""The cadence of this memory in its terms."""
+"""That package's names for the cadence of this memory."""
 NAMES = {
     "cosmos_container": "memories",
     "cosmos_turns_container": "memories_turns",
@@ -31,14 +31,14 @@ DIMENSIONS = 1536
 
 
 class EmbeddingsClient(Protocol):
-    """What it takes as `embeddings_client`."""
+    """The interface of `embeddings_client`."""
 
     def generate_batch(self, texts: list[str]) -> Any:
         """The vectors of texts; in the asynchronous client awaited."""
 
 
 class ChatClient(Protocol):
-    """What it takes as `chat_client`."""
+    """The interface of `chat_client`."""
 
     def generate(self, messages: list[dict[str, Any]]) -> Any:
         """The text of an answer; in the asynchronous client awaited."""
@@ -81,7 +81,7 @@ class Place:
     thresholds: Mapping[str, int] | None = None
 
     def elsewhere(self, **changes: Any) -> Place:
-        """The same with the given changes."""
+        """A copy with the given changes."""
         return replace(self, **{name: value for name, value in changes.items() if value is not None})
 
     def open_memory(self) -> AsyncMemory:
@@ -130,7 +130,7 @@ class Place:
 
 
 def cadence_of(thresholds: Mapping[str, int] | None) -> Cadence:
-    """The cadence of its thresholds; those that are missing are the usual ones. With all at 0, nothing runs by itself.
+    """The cadence of that package's thresholds; missing ones have its defaults. If all are 0, nothing runs by itself.
 
     Raises:
         ConfigurationError: for a negative number.
@@ -144,7 +144,7 @@ def cadence_of(thresholds: Mapping[str, int] | None) -> Cadence:
 
 
 def check_names(given: Mapping[str, str | None]) -> None:
-    """Checks that containers have the names that they have here.
+    """Checks that the containers have the names that this library uses.
 
     Raises:
         ConfigurationError: if one has another.

@@ -1,4 +1,4 @@
-"""What a client is connected with: the memory that its arguments name, opened at its first call."""
+"""The connection of a client: the memory that its arguments name, opened at the first call."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Connection(LocalMemory):
 
     @property
     def _background_tasks(self) -> set[asyncio.Task[Any]]:
-        """What `flush` of Agent Framework's provider waits for: everything written is processed.
+        """Ends when everything written is processed: `flush` of Agent Framework's provider waits for it.
 
         Nothing, if the cadence runs nothing automatically.
         """

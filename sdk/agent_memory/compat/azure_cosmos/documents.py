@@ -18,7 +18,7 @@ SEARCHED: Mapping[str, tuple[str, ...]] = {
     "episodic": ("event", "conversation_summary"),
     "procedural": ("procedural", "reflection"),
 }
-"""Its types of memories for those of this memory. A chunk is a memory here; there it is only a turn."""
+"""Types of memories, by that package's names. A chunk is a memory here; there it is only a turn."""
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class ProcessThreadResult:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """The conditions that most of its reads take."""
+    """The conditions that most reads of that package take."""
 
     role: str | None = None
     tags_all: list[str] | None = None

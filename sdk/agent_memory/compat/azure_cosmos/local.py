@@ -13,7 +13,7 @@ ROLES = ("user", "agent", "assistant", "tool", "system")
 
 
 class LocalMemory:
-    """A buffer: what is in it is not searched, and is lost with the process."""
+    """A buffer in RAM. No search finds its content, which is lost when the process ends."""
 
     def __init__(self) -> None:
         self.local_memory: list[Record] = []

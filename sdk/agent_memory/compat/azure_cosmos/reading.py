@@ -258,7 +258,7 @@ class Reading(Connection):
         status: str | None = "active",
         include_superseded: bool = False,
     ) -> list[Record]:
-        """The procedures that bear most on a task. Their scope and kind are compared with the metadata."""
+        """The procedures most relevant to a task. `scope` and `kind` are compared with the metadata."""
         found = await self.search_cosmos(
             search_terms,
             user_id=user_id,

@@ -58,7 +58,7 @@ class Writing(Connection):
         return (await user.remember(content, tags=tags or (), metadata=metadata, **given)).id
 
     async def push_to_cosmos(self, batch_size: int = 25) -> None:
-        """Writes the local list. What is written leaves it; pushing again after a failure writes nothing twice."""
+        """Writes the local list, and removes what was written. Pushing again after a failure writes nothing twice."""
         while self.local_memory:
             one = self.local_memory[0]
             if one["type"] == "turn":
@@ -142,7 +142,7 @@ class Writing(Connection):
         return sum(len(receipt.deleted.get(kind, ())) for kind in ("turn", "summary"))
 
     async def add_tags(self, memory_id: str, user_id: str, thread_id: str, memory_type: str, tags: list[str]) -> None:
-        """Not here.
+        """Not supported: tags are set when something is written.
 
         Raises:
             InvalidInput: always, with the reason.
@@ -152,7 +152,7 @@ class Writing(Connection):
     async def remove_tags(
         self, memory_id: str, user_id: str, thread_id: str, memory_type: str, tags: list[str]
     ) -> None:
-        """Not here.
+        """Not supported: tags are set when something is written.
 
         Raises:
             InvalidInput: always, with the reason.

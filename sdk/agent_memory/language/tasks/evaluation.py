@@ -25,7 +25,7 @@ class AnswerOutput(Data):
 
 
 class JudgeInput(Data):
-    """An answer, and what the data set expects. With a `rubric` each of its points is asked for."""
+    """An answer, and what the data set expects. With a `rubric`, the judge decides each of its points."""
 
     question: str
     expected: str

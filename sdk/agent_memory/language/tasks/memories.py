@@ -49,7 +49,7 @@ class Duplicates(Data):
 
 
 class Contradiction(Data):
-    """Two facts that cannot both be true now. Who wins is not the model's to say: newer, then surer, wins."""
+    """Two facts that cannot both be true now. The library decides which wins: the newer, then the more confident."""
 
     refs: list[str] = Field(min_length=2, max_length=2)
     reason: Literal["duplicate", "contradict", "update"] = "contradict"
@@ -79,14 +79,14 @@ class ConsolidateInput(Data):
 
 
 class Conclusion(Data):
-    """A sentence or more that take several memories (refs) together."""
+    """One or more sentences that summarise several memories (refs)."""
 
     refs: list[str] = Field(min_length=2)
     content: str = Field(min_length=1)
 
 
 class ConsolidateOutput(Data):
-    """What stands for several facts and says all that they say; facts in none of these stay as they are."""
+    """Sentences that replace several facts and say all that they say; a fact that none of them names stays as it is."""
 
     merged: list[Conclusion] = Field(default_factory=list)
 

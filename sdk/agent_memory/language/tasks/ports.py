@@ -15,11 +15,11 @@ class ChatModel(Protocol):
 
     @property
     def model_id(self) -> str:
-        """What derived documents name as their maker."""
+        """The model's name in derived documents."""
         ...
 
     def prompt_version(self, task: Task[Any, Any]) -> str:
-        """The version of what a task is run with: its prompt, or the rules in its place."""
+        """The version of the prompt, or of the rules, that a task runs with."""
         ...
 
     async def run(self, task: Task[In, Out], data: In) -> TaskResult[Out]:

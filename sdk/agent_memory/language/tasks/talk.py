@@ -71,7 +71,7 @@ class SummaryView(Data):
 
 
 class Correction(Data):
-    """What was believed, and what is since another conversation, with when it was said there."""
+    """What was believed, and what is true since another conversation, with the time at which it was said there."""
 
     was: str
     now: str
@@ -110,12 +110,12 @@ class ExtractAndSummarizeInput(Data):
 
     @property
     def of_extraction(self) -> ExtractInput:
-        """What the extraction alone is given."""
+        """The input of the extraction alone."""
         return ExtractInput(turns=self.turns, before=self.before, never=self.never, custom=self.custom)
 
     @property
     def of_summary(self) -> SummarizeInput:
-        """What the summary alone is given."""
+        """The input of the summary alone."""
         return SummarizeInput(
             earlier=self.earlier,
             earlier_state=self.earlier_state,
@@ -128,7 +128,7 @@ class ExtractAndSummarizeInput(Data):
 class ExtractAndSummarizeOutput(Data):
     """The answers to both."""
 
-    # One that cannot be used is None: it is asked for alone, and the other counts all the same.
+    # An unusable answer is None: it is requested again on its own, and the other one is used.
     extraction: ExtractOutput | SkipJsonSchema[None] = None
     summary: SummarizeOutput | SkipJsonSchema[None] = None
 

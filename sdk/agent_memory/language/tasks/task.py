@@ -34,7 +34,7 @@ class Task(Generic[In, Out]):
 
 @dataclass(frozen=True, slots=True)
 class TaskResult(Generic[Out]):
-    """What a task gave. `rejected` says why items of the answer were dropped, one line each."""
+    """The result of a task. `rejected` says why items of the answer were dropped, one line each."""
 
     output: Out
     model: str

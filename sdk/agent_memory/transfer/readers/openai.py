@@ -24,7 +24,7 @@ _PARTS = ("input_text", "output_text", "summary_text", "refusal")
 _ITEMS = ("reasoning", "function_call", "function_call_output")
 """The kinds of items other than messages with which a list often begins."""
 _SILENT = ("critic", "discriminator", "unknown")
-"""Roles of the model's own that OpenAI lists and no person sees."""
+"""Roles that OpenAI lists but shows to nobody: the model's own."""
 _THOUGHTS = ("reasoning_text", "thinking")
 
 
