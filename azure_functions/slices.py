@@ -58,10 +58,11 @@ async def start_of_new(parts: Parts, name: str, until: int) -> Start:
     return start_of(name, [[name, begin, until]], end=end, spread=spread)
 
 
-def slices_of_histories(until: int) -> list[Slice]:
-    """The slices of histories that ended before a time: all that is old, then the last hours in small ones."""
+def purge_of(until: int) -> Start:
+    """The start of the sweep that deletes histories that ended before a time: the last hour's in small slices."""
     recent = range(until - 6 * PURGED_AT_ONCE, until, PURGED_AT_ONCE)
-    return [["purge", 0, recent.start], *(["purge", begin, begin + PURGED_AT_ONCE] for begin in recent)]
+    small = [["purge", begin, begin + PURGED_AT_ONCE] for begin in recent]
+    return start_of("purge", [["purge", 0, recent.start], *small], spread={"since": recent.start, "until": until})
 
 
 @blueprint.function_name(SLICE)

@@ -75,8 +75,8 @@ def sweep(context: df.DurableOrchestrationContext) -> Generator[Any, Any, Json |
 
 
 def _share(piece: Slice, spread: Json) -> float:
-    """The share of the sweep's span that lies before a slice."""
-    return float((piece[1] - spread["since"]) / max(1, spread["until"] - spread["since"]))
+    """The share of the sweep's span that lies before a slice; 0 for what is older than the span."""
+    return float(max(0, piece[1] - spread["since"]) / max(1, spread["until"] - spread["since"]))
 
 
 @blueprint.function_name(SWEEP)

@@ -13,7 +13,7 @@ from agent_memory.processing.clock import claim_deepening, end_deepening
 from agent_memory.processing.intake import count_batch, together
 from agent_memory.telemetry import change_feed_failures
 from azure_functions.lanes import DEEPENING, of_backfill, of_deepenings
-from azure_functions.slices import slices_of_histories, start_of, start_of_new
+from azure_functions.slices import purge_of, start_of, start_of_new
 from azure_functions.starts import is_active, of_reembedding, start, start_due
 from azure_functions.wiring import open_parts
 
@@ -85,12 +85,13 @@ async def maintain(timer: func.TimerRequest, client: df.DurableOrchestrationClie
         return await start(client, await start_of_new(parts, name, until))
 
     left = ("intents", "intents of summaries", "forgettings", "erasures")
+    hour = {"since": now - 3600, "until": now + 1}
     await together(
         [
             *([] if moving is None else [start(client, moving)]),
-            *(start(client, start_of(name.replace(" ", "-"), [[name, 0, now + 1]])) for name in left),
+            *(start(client, start_of(name.replace(" ", "-"), [[name, 0, now + 1]], spread=hour)) for name in left),
             *(start_new(*one) for one in news.items()),
-            start(client, start_of("purge", slices_of_histories(old))),
+            start(client, purge_of(old)),
         ]
     )
 

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.acceptance
 EVERY_REQUEST = os.environ.get("FAULT_KILLS") == "all"
 NEVER = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0, one_call=True)
 LIMITS = Limits(batch_turns=2, reconcile_candidates=100, merge_from=2)
-VOLATILE = {"recorded_at", "superseded_at", "updated_at", "_etag", "_ts", "_rid", "_self", "seen", "ts"}
+VOLATILE = {"recorded_at", "superseded_at", "updated_at", "_etag", "_ts", "_rid", "_self", "seen", "ts", "known"}
 USER = {"user_id": "alice"}
 THREAD = USER | {"thread_id": "t2"}
 WORKFLOWS: dict[str, dict[str, Any]] = {

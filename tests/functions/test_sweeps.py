@@ -233,13 +233,18 @@ async def test_histories_are_purged_in_small_slices_and_none_is_too_old(monkeypa
 
     handle = slices.sweep_slice._function.get_user_function().client_function
     client = Client()
-    outcomes = [await handle(piece, client) for piece in slices.slices_of_histories(NOW)]
+    purge = slices.purge_of(NOW).request
+    outcomes = [await handle(piece, client) for piece in purge["slices"]]
     assert asked[0] == (0, NOW - 3600)
     assert asked[1:] == [(NOW - 3600 + n * 600, NOW - 3000 + n * 600) for n in range(6)]
     assert outcomes[0] == {"halve": False, "handled": 2, "failed": 0}
     assert outcomes[1:] == [{"halve": True}] * 6
     with pytest.raises(ValueError, match="refused"):
         await handle(["purge", NOW, NOW + 60], Refusing())
+    played, _, listed = swept([], 8, **purge)
+    assert listed == asked
+    waits = [(task.fire_at - START).total_seconds() / 60 for task in played.tasks if task.fire_at is not None]
+    assert waits == pytest.approx([n * 40 / 6 for n in range(1, 6)], abs=0.5), "not all in the same minute"
 
 
 class Refusing:
@@ -266,3 +271,8 @@ def test_a_large_sweep_goes_through_its_span_evenly_and_a_small_one_does_not_wai
     minutes = [(at - START).total_seconds() / 60 for at in waits]
     assert 0 < minutes[0] < 5
     assert 35 < minutes[-1] < 40
+
+    everything, handled, _ = swept([5, *times], 8, slices=[["x", 0, NOW]], spread=span)
+    assert handled == Counter(range(len(times) + 1))
+    waits = [task.fire_at for task in everything.tasks if task.fire_at is not None]
+    assert 35 < (waits[-1] - START).total_seconds() / 60 < 40, "what is older than the span is not waited for"

@@ -9,6 +9,7 @@ from agent_memory import AsyncMemory
 from agent_memory.remembering.untold import untold_threads
 from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.cursors import read_cursor
+from agent_memory.store.extractions import count_extractions
 from embedded_cosmos.faults import FaultPlan, FaultRule
 
 THREADS = ("t0", "t1")
@@ -76,6 +77,8 @@ async def check(memory: AsyncMemory, turns: Turns) -> None:
             assert f"fact: {last_home}" in told
         assert summary.turn_count == len(part)
     assert (await memory.runtime.counters.user("alice")).turns == sum(map(len, turns.values()))
+    runs = [(await read_cursor(store, MEMORIES, ("alice", thread), "extract")).cursor.runs for thread in turns]
+    assert await count_extractions(store, "alice") == sum(runs)
     assert await untold_threads(store, "alice") == []
     profile = await alice.profile()
     assert profile is not None

@@ -20,7 +20,6 @@ from agent_memory.rules.switches import known_rules, read_rules
 from agent_memory.settings import Cadence
 from agent_memory.steps.dead_letters import make_unreadable
 from agent_memory.steps.gather import Tools
-from agent_memory.steps.reconcile import count_extractions
 from agent_memory.steps.table import steps, those
 from agent_memory.store import queries
 from agent_memory.store.client import Store
@@ -29,6 +28,7 @@ from agent_memory.store.counted import USER, ThreadCounter, UserCounter
 from agent_memory.store.counters import Counted, Counters, Turns
 from agent_memory.store.cursors import read_cursor
 from agent_memory.store.documents import Document, to_document
+from agent_memory.store.extractions import count_extractions
 from agent_memory.store.ids import STORE_USER
 from agent_memory.telemetry import change_feed_failures, change_feed_lag
 
@@ -143,7 +143,7 @@ async def due_user_work(tools: Tools, counters: Counters, cadence: Cadence, user
     by_turns = {work.workflow: work for work in due_by_turns(user, cadence)}
     counted = those("user", "counted")
     by_extractions = cadence.deepen or any(step.next_run is not None and step.every(cadence) > 0 for step in counted)
-    extractions = await count_extractions(tools, user_id) if by_extractions else 0
+    extractions = await count_extractions(tools.store, user_id) if by_extractions else 0
     work = []
     for step in counted:
         if step.name in by_turns:

@@ -69,6 +69,7 @@ STEP = Step(
     cadence="extract",
     task=EXTRACT,
     shares_call=True,
+    counts_runs=True,
     first=(index.NAME,),  # search still finds turns that no model reads
     options=frozenset({"recent_k"}),
     aliases=("facts",),

@@ -23,10 +23,10 @@ from agent_memory.language.tasks import RECONCILE, ReconcileInput, ReconcileOutp
 from agent_memory.models import Memory, ProcessResult, content_hash, iso, now
 from agent_memory.steps.gather import StepRequest, Tools, view_facts
 from agent_memory.steps.step import Draft, Effects, Step, Supersession
-from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.cursors import StoredCursor, read_cursor
 from agent_memory.store.documents import to_document
+from agent_memory.store.extractions import count_extractions
 from agent_memory.store.ids import USER_THREAD, derived_id
 from agent_memory.store.memories import nearest_active, newest_facts, recorded_since
 
@@ -100,17 +100,9 @@ async def _nothing_new(step: Step, tools: Tools, request: StepRequest, stored: S
     return step.draft(request, stored, Effects(result=ProcessResult(step=NAME)), extra=dict(stored.extra) | reached)
 
 
-async def count_extractions(tools: Tools, user_id: str) -> int:
-    """How many extractions have been committed for a user, over all threads.
-
-    Reads one small document for each thread. Ask only where an extraction may have been committed.
-    """
-    return int(sum(await tools.store.query(MEMORIES, queries.EXTRACTIONS, (user_id,))))
-
-
 async def answered(tools: Tools, user_id: str) -> dict[str, Any]:
     """The count that the cursor stores after any answer, usable or not. The next run is counted from it."""
-    return {"extractions": await count_extractions(tools, user_id)}
+    return {"extractions": await count_extractions(tools.store, user_id)}
 
 
 async def next_run(tools: Tools, user_id: str, every: int, extractions: int) -> int | None:

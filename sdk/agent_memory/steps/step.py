@@ -26,6 +26,7 @@ from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.cursors import Cursor, StoredCursor, advance, read_ahead, read_cursor
 from agent_memory.store.documents import Document, create, delete, patch, upsert
+from agent_memory.store.extractions import count_extraction
 from agent_memory.store.ids import USER_THREAD, cursor_id
 from agent_memory.store.memories import get_memory, reaffirm
 
@@ -90,6 +91,7 @@ class Intents(Model):
     reaffirm: list[Reaffirmation] = Field(default_factory=list)
     new_chunks: list[str] = Field(default_factory=list, description="Chunks that may say what was replaced.")
     told: list[Told] = Field(default_factory=list, description="Replacements that are now in the summary.")
+    counting: str = Field(default="", description="The extraction to count for the user: the ETag that it replaced.")
 
     def to_document(self) -> Document:
         """The stored form; empty if there is nothing to do."""
@@ -196,6 +198,8 @@ async def _carry_out(
 ) -> int:
     """Carries out the intents, then clears them from the cursor, which keeps `extra`."""
     user_id = partition[0]
+    if intents.counting:
+        await count_extraction(store, user_id, intents.counting)
     for again in intents.reaffirm:
         await reaffirm(store, (user_id, again.thread_id), again.memory_id, again.at)
     done = 0
@@ -267,6 +271,8 @@ class Step:
     activity. It has no limit on the sentences of a turn, and its documents do not count as memories."""
     shares_call: bool = False
     """Whether one call of a model can answer it together with the others that share."""
+    counts_runs: bool = False
+    """Whether its runs are the extractions that other steps of the user wait for (`next_run`)."""
     first: tuple[str, ...] = ()
     """The steps that its workflow runs before it."""
     then: tuple[str, ...] = ()
@@ -323,13 +329,15 @@ class Step:
     ) -> Draft:
         """The draft of these effects. Without a `cursor` it counts one more run, and covers nothing."""
         user_id, thread_id = self.partition(request)
+        moved = cursor or Cursor(runs=stored.cursor.runs + 1)
+        counting = stored.etag if self.counts_runs and moved.runs > stored.cursor.runs else ""
         return Draft(
-            **dict(effects),
+            **dict(effects) | {"counting": counting},
             step=self.name,
             container=self.container,
             user_id=user_id,
             thread_id=thread_id,
-            cursor=(cursor or Cursor(runs=stored.cursor.runs + 1)).to_document(),
+            cursor=moved.to_document(),
             etag=stored.etag,
             extra=dict(extra or {}),
         )

@@ -172,7 +172,10 @@ DERIVATIONS = f"SELECT DISTINCT c.thread_id, c.model, c.prompt_version FROM c WH
 DERIVING_CURSORS = (
     'SELECT c.thread_id, c.step, c.extra FROM c WHERE c.type = "cursor" AND c.step IN ("extract", "reprocess")'
 )
-EXTRACTIONS = 'SELECT VALUE SUM(c.runs) FROM c WHERE c.type = "cursor" AND c.step = "extract"'
+EXTRACTIONS = (
+    'SELECT c.runs, c.extra.intents.counting FROM c WHERE c.type = "cursor" AND c.step = "extract" AND c.runs > 0'
+)
+"""The committed extractions of a user, by thread, and the one that is not counted yet."""
 # The archive of conversations other than `@thread`: their summaries, and the episodes of finished stretches.
 _ARCHIVED = (
     f'(c.type = "summary" OR (c.type = "episodic" AND c.kind = "session" AND {USABLE} AND {ACTIVE}))'
