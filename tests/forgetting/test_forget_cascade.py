@@ -6,7 +6,7 @@ import pytest
 from scripted_model import ScriptedChat
 from store_scan import scan
 
-from agent_memory import AsyncMemory
+from agent_memory import AsyncMemory, scopes
 from agent_memory.errors import InvalidInput, ModelError, NotFound
 from agent_memory.models import ForgetReceipt, Memory
 from agent_memory.steps.dead_letters import list_dead_letters
@@ -212,6 +212,20 @@ async def test_a_dry_run_shows_what_would_go_and_deletes_nothing(memory: AsyncMe
     done = await memory.user("alice").forget(query="locker code")
     assert (done.deleted, done.total) == (dry.deleted, 2)
     assert "4711" not in done.model_dump_json()
+
+
+async def test_a_dry_run_shows_all_turns_of_a_place_that_is_forgotten_in_pieces(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(scopes.forgetting, "PIECE", 2)
+    await tell(memory, "t1", "fact: locker code=4711", "It rains.", "I take the bus.", "The sun is back.", "Bye.")
+    chat = memory.user("alice").thread("t1")
+    dry = await chat.forget(dry_run=True)
+    assert len(dry.deleted["turn"]) == 5
+    done = await chat.forget()
+    assert {kind: set(ids) for kind, ids in done.deleted.items()} == {
+        kind: set(ids) for kind, ids in dry.deleted.items()
+    }
 
 
 async def test_a_wrong_memory_goes_and_the_talk_stays(memory: AsyncMemory):

@@ -8,6 +8,7 @@ Turns may expire before their chunks. Then the chunks are used instead.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,13 +22,15 @@ from agent_memory.store import queries, search_queries
 from agent_memory.store.chunks import chunk_id, words_of
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
-from agent_memory.store.documents import from_document
+from agent_memory.store.documents import Document, from_document
 from agent_memory.store.turns import answers_to, turns_by_id
 from agent_memory.text.figures import spellings, telling_figures
 from agent_memory.text.likeness import Likeness, cosine, roots, telling_part
 
 NEAREST = 100
 """How many memories and chunks are compared with a claim or a topic by meaning."""
+AT_ONCE = 8
+"""Searches that run at a time. A topic with a thousand claims needs a thousand."""
 TELLING_TURN = 300
 """Maximum characters of a turn whose figures all count as part of what is forgotten."""
 
@@ -63,6 +66,8 @@ class Corpus:
     embeddings: EmbeddingModel
     user_id: str
     memories: Mapping[str, Memory]
+    chunks: dict[str, Memory] = field(default_factory=dict)
+    """Those that a search found. Many searches find the same ones."""
 
     @property
     def likeness(self) -> Likeness:
@@ -84,7 +89,13 @@ class Corpus:
             model=self.embeddings.model_id,
             limit=NEAREST,
         )
-        return [(from_document(Memory, row), row["similarity"]) for row in rows]
+        return [(self._memory(row), row["similarity"]) for row in rows]
+
+    def _memory(self, row: Document) -> Memory:
+        known = self.memories.get(row["id"]) or self.chunks.get(row["id"])
+        if known is None:
+            known = self.chunks[row["id"]] = from_document(Memory, row)
+        return known
 
     async def turns_that_say(self, words: Sequence[str], *, every: bool) -> list[Turn]:
         """The turns that hold all, or any, of some words, in their content or in the text of their parts."""
@@ -259,14 +270,21 @@ async def _add_other_wordings(corpus: Corpus, selection: Selection) -> None:
     """Adds what makes the same claims: memories and chunks by meaning, memories and turns by figures."""
     like, place = corpus.likeness, selection.place
     chunks: dict[TurnKey, None] = {}
-    for claim, vector in selection.claims.items():
-        for memory, similarity in await corpus.nearest(vector):
+    claims = list(selection.claims.items())
+    for start in range(0, len(claims), AT_ONCE):
+        some = claims[start : start + AT_ONCE]
+        found = await asyncio.gather(*(corpus.nearest(vector) for _, vector in some))
+        hits = [(claim, *hit) for (claim, _), near in zip(some, found, strict=True) for hit in near]
+        for claim, memory, similarity in hits:
+            said = (memory.thread_id, memory.source_turn_ids[0]) if memory.kind == "chunk" else None
+            if memory.id in selection.memories or said in chunks or said in selection.turns:
+                continue  # so most are not compared: the claims about a topic find each other
             if not like.same_claim(claim, words_of(memory), similarity) or not _lies_in(place, memory):
                 continue
-            if memory.kind == "chunk":
-                chunks[memory.thread_id, memory.source_turn_ids[0]] = None
+            if said is not None:
+                chunks[said] = None
             else:
-                selection.memories.setdefault(memory.id, "the same in other words")
+                selection.memories[memory.id] = "the same in other words"
     told = {figure for claim in selection.claims if len(claim) <= TELLING_TURN for figure in telling_figures(claim)}
     for memory in corpus.memories.values():
         if told & telling_figures(memory.content) and _lies_in(place, memory):

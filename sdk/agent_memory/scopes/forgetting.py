@@ -29,6 +29,8 @@ from agent_memory.text.folding import folded
 
 PIECE = 5000
 """Turns that are forgotten at a time: the maximum in one stored deletion job."""
+ALL = 2**31 - 1
+"""Turns in the plan of a dry run, which has no job."""
 UNSCRUBBED = (
     "store file: the deleted bytes are not overwritten yet, because another program reads the file or the disk failed;"
     " it will be tried again"
@@ -106,7 +108,7 @@ async def forget(runtime: Runtime, request: ForgetRequest, *, dry_run: bool) -> 
     """
     request.check()
     if dry_run:
-        return (await _plan(runtime, request, now())).receipt(dry_run=True)
+        return (await _plan(runtime, request, now(), most=ALL)).receipt(dry_run=True)
     return await _scrubbed(runtime.store, _forget_once(runtime, request))
 
 
@@ -116,7 +118,7 @@ async def _forget(runtime: Runtime, request: ForgetRequest) -> ForgetReceipt:
     receipt = ForgetReceipt(dry_run=False, at=at)
     if not request.is_claim:
         await bury(runtime.store, request.user_id, [of_place(request.user_id, request.place, at)])
-    while plan := await _plan(runtime, request, at):
+    while plan := await _plan(runtime, request, at, most=PIECE):
         await _do(runtime, plan, receipt)
         if request.is_claim:
             break
@@ -195,14 +197,14 @@ async def _delete_thread(runtime: Runtime, user_id: str, thread_id: str) -> Forg
         await _do(runtime, plan, receipt)
 
 
-async def _plan(runtime: Runtime, request: ForgetRequest, at: datetime) -> ForgetPlan:
+async def _plan(runtime: Runtime, request: ForgetRequest, at: datetime, *, most: int) -> ForgetPlan:
     corpus = await open_corpus(runtime.store, for_asking(runtime.tools.embeddings), request.user_id)
     if request.id is not None:
         selection = await select_id(corpus, request.id, request.place)
     elif request.query is not None:
         selection = await select_query(corpus, folded(request.query).strip(), request.place)
     else:
-        selection = await select_place(corpus, request.place, PIECE)
+        selection = await select_place(corpus, request.place, most)
     if request.is_claim:
         plan = await plan_claim(corpus, selection, at, include_sources=request.include_sources)
     else:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import random
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -261,6 +264,27 @@ def test_a_process_that_dies_while_it_rewrites_loses_nothing(
         for suffix in ("", "-wal"):
             if copy.with_name(copy.name + suffix).exists():
                 shutil.move(copy.with_name(copy.name + suffix), path.with_name(path.name + suffix))
+    check_upgraded(path, connect, found)
+
+
+def test_a_second_process_is_refused_while_the_first_rewrites(
+    tmp_path: Path, connect: Connect, monkeypatch: Any
+) -> None:
+    path = tmp_path / "store.db"
+    found = make_earlier(path, connect)
+    refused: list[str] = []
+
+    def crowded(*given: Any) -> Any:
+        if not refused:
+            script = "import sys; from embedded_cosmos import Engine; Engine(sys.argv[1])"
+            process = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True, check=False)
+            refused.append(process.stderr)
+        return apart(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(upgrade, "apart", crowded)
+        Engine(path).close()
+    assert [f"is open in another process: {os.getpid()}" in one for one in refused] == [True]
     check_upgraded(path, connect, found)
 
 
