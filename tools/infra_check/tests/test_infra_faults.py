@@ -252,6 +252,7 @@ FAULTS: dict[str, dict[str, tuple[str, str, str, str]]] = {
     },
     "azure_yaml_is_what_azd_reads": {
         "a name with capitals": ("azure.yaml", "name: durable-agent-memory", "name: Durable_Memory", "is no name"),
+        "an azd that is too old": ("azure.yaml", ">= 1.23.13", ">= 1.20.0", "misreads .funcignore"),
         "a word that azd passes over": ("azure.yaml", "infra:\n", "infrastructure:\n", "knows no infrastructure"),
         "a provider's other name": ("azure.yaml", "  module: main", "  template: main", "infra: azd knows no template"),
         "settings in the service": (

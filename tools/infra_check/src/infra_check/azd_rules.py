@@ -2,7 +2,7 @@
 
 Names and limits are facts from azd's schema of this file, `schemas/v1.0/azure.yaml.json` of Azure/azure-dev at commit
 00cddf712c93 (2026), and from `HookConfig.validate` in `cli/azd/pkg/ext/models.go`. The schema lacks a service's
-`condition`, which azd reads since pull request 6684 (2026).
+`condition`, which azd reads since pull request 6684 (2026). Its change log has the version that reads .funcignore.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ _PROJECT_EVENTS = {
 }
 _HOOK = {"shell", "kind", "dir", "run", "continueOnError", "interactive", "windows", "posix", "secrets", "config"}
 _SHELLS = {"sh", "pwsh"}
+_OLDEST = "1.23.13"
+"""The first azd that takes back in what .funcignore negates (pull request 7311); `condition` came before."""
 
 
 def azure_yaml_is_what_azd_reads(project: Project) -> Iterator[str]:
@@ -38,6 +40,8 @@ def azure_yaml_is_what_azd_reads(project: Project) -> Iterator[str]:
     if not _NAME.fullmatch(str(given.get("name", ""))):
         yield f"azure.yaml: {given.get('name')!r} is no name: small letters, digits and hyphens"
     yield from _unknown("azure.yaml", given, _TOP)
+    if given.get("requiredVersions", {}).get("azd") != f">= {_OLDEST}":
+        yield f"azure.yaml: requiredVersions lets in an azd before {_OLDEST}, which misreads .funcignore"
     yield from _unknown("azure.yaml: infra", given.get("infra", {}), _INFRA)
     yield from _hooks(project, "azure.yaml", given, _PROJECT_EVENTS)
     for name, service in given["services"].items():
