@@ -520,3 +520,21 @@ async def test_a_turn_of_another_thread_with_the_same_id_keeps_its_memories(memo
     assert await contents(memory) == ["city=Lisbon, since May", "dog=Rex, a collie"]
     await memory.user("alice").forget(thread_id="t1")
     assert await contents(memory) == ["dog=Rex, a collie"]
+
+
+@pytest.mark.parametrize("words", [5, 6_000])
+async def test_a_topic_may_have_any_number_of_words(memory: AsyncMemory, words: int):
+    pasted = " ".join(f"stone{number}" for number in range(words))
+    await tell(memory, "t1", f"Our list: {pasted}.", "The parrot is called Polly.")
+    receipt = await memory.user("alice").forget(query=pasted)
+    assert receipt.deleted["turn"] == ["t1-0-0"]
+
+
+async def test_many_figures_are_looked_for_in_parts(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("agent_memory.forgetting.selection.WORDS_AT_ONCE", 3)
+    await tell(memory, "t1", "The invoice has the number 481516 and the account 991723.")
+    await tell(
+        memory, "t2", "We paid 481,516 today.", "Nobody answered at 991,723.", "The parrot is called Polly.", day=1
+    )
+    receipt = await memory.user("alice").forget(query="invoice")
+    assert sorted(receipt.deleted["turn"]) == ["t1-0-0", "t2-1-0", "t2-1-1"]

@@ -37,6 +37,9 @@ TELLING_TURN = 300
 HIDING = (*"\u00ad\u034f\u2060\ufeff", *map(chr, range(0x200B, 0x2010)), *map(chr, range(0x202A, 0x202F)))
 """The most common invisible characters. A search by words misses a word with one of them inside."""
 
+WORDS_AT_ONCE = 100
+"""Maximum words that one query looks for. Cosmos DB accepts 512 KB of text in a query; this keeps far below it."""
+
 TurnKey = tuple[str, str]
 """The thread and the id of a turn; the id is unique only within the thread."""
 
@@ -98,9 +101,20 @@ class Corpus:
         return known
 
     async def turns_that_say(self, words: Sequence[str], *, every: bool) -> list[Turn]:
-        """The turns that hold all, or any, of some words, in their content or in the text of their parts."""
-        if not words:
-            return []
+        """The turns that hold all, or any, of some words, in their content or in the text of their parts.
+
+        A query names up to `WORDS_AT_ONCE` words. Of more words that a turn must hold, it names the longest, so that
+        the caller must check what it found.
+        """
+        asked = sorted(words, key=len, reverse=True)[:WORDS_AT_ONCE] if every else words
+        found: dict[TurnKey, Turn] = {}
+        for start in range(0, len(asked), WORDS_AT_ONCE):
+            some = asked[start : start + WORDS_AT_ONCE]
+            turns = await self._content_says(some, every=every) + await self._parts_that_say(some, every=every)
+            found |= {(turn.thread_id, turn.id): turn for turn in turns}
+        return list(found.values())
+
+    async def _content_says(self, words: Sequence[str], *, every: bool) -> list[Turn]:
         named = {f"w{number}": word for number, word in enumerate(words)}
         sql = search_queries.turns_that_say(len(words), every=every)
         turns = [from_document(Turn, row) for row in await self.store.query(TURNS, sql, (self.user_id,), **named)]
@@ -108,8 +122,7 @@ class Corpus:
         indexed = {
             (row["thread_id"], row["turn"]) for row in await self.store.query(MEMORIES, sql, (self.user_id,), **named)
         }
-        turns += await self.read_turns(indexed - {(turn.thread_id, turn.id) for turn in turns})
-        return turns + await self._parts_that_say(words, every=every)
+        return turns + await self.read_turns(indexed - {(turn.thread_id, turn.id) for turn in turns})
 
     async def _parts_that_say(self, words: Sequence[str], *, every: bool) -> list[Turn]:
         """The turns whose parts hold such words: a content that was given with them need not repeat their text."""

@@ -269,6 +269,9 @@ _LONGEST_PHONE = 15
 _SHORTEST_ACCOUNT, _LONGEST_ACCOUNT = 15, 34
 _CARD_GROUPS = ((4, 4, 4, 4, 3), (4, 4, 4, 4), (4, 6, 5), (4, 6, 4))
 """How many digits each group has when a card number is written in groups."""
+_FOUR = 4
+_FEW_GROUPS = 2
+"""Numbers of cards that are written in sizes of their own have no more groups; lists of numbers have."""
 _ACCOUNT_COUNTRIES = frozenset(
     "AD AE AL AO AT AZ BA BE BF BG BH BI BJ BR BY CF CG CH CI CM CR CV CY CZ DE DJ DK DO DZ EE EG ES FI FK FO FR GA GB "
     "GE GI GL GQ GR GT GW HN HR HU IE IL IQ IR IS IT JO KM KW KZ LB LC LI LT LU LV LY MA MC MD ME MG MK ML MN MR MT MU "
@@ -339,20 +342,48 @@ def _cards(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         return
     if start and text[start - 1] == "+" and sum(map(str.isdecimal, text[start:end])) <= _LONGEST_PHONE:
         return
-    if is_card(text[start:end]):
-        yield start, end
-        return
     groups = [(start + group.start(), start + group.end()) for group in _GROUP.finditer(text[start:end])]
     sizes = [last - first for first, last in groups]
+    if (len(groups) <= _FEW_GROUPS or max(sizes) == 1) and _is_written_card(text[start:end]):
+        yield start, end
+        return
     at = 0
     while at < len(groups):
-        first = groups[at][0]
+        fours = next((count for count, size in enumerate(sizes[at:]) if size != _FOUR), len(sizes) - at)
+        if fours > _FOUR and not _are_cards([text[first:last] for first, last in groups[at : at + fours]]):
+            at += fours
+            continue
         shapes = [shape for shape in _CARD_GROUPS if tuple(sizes[at : at + len(shape)]) == shape] + [sizes[at : at + 1]]
         ends = [(len(shape), groups[at + len(shape) - 1][1]) for shape in shapes]
-        length, last = next(((length, last) for length, last in ends if is_card(text[first:last])), (1, 0))
+        length, last = next(
+            ((length, last) for length, last in ends if _is_written_card(text[groups[at][0] : last])), (1, 0)
+        )
         if last:
-            yield first, last
+            yield groups[at][0], last
         at += length
+        if last and fours > length and _is_expiry(text[groups[at][0] : groups[at][1]]):
+            at += 1
+
+
+def _is_written_card(text: str) -> bool:
+    return not (" " in text and "-" in text) and is_card(text)
+
+
+def _are_cards(fours: list[str]) -> bool:
+    """Whether groups of four digits are cards, each perhaps with its expiry behind it. Other lists are numbers.
+
+    Of any four numbers of four digits, four in a hundred look like a card, and a list has many fours.
+    """
+    while fours:
+        if not is_card("".join(fours[:4])):
+            return False
+        fours = fours[5 if fours[4:] and _is_expiry(fours[4]) else 4 :]
+    return True
+
+
+def _is_expiry(four: str) -> bool:
+    """Whether four digits are a month and a year (0927), or a year (2027)."""
+    return "01" <= four[:2] <= "12" or four[:2] == "20"
 
 
 def _end_of_account(text: str) -> int:
