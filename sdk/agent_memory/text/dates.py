@@ -10,13 +10,23 @@ import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Literal
 
 from agent_memory.text.figures import NUMBERS
 from agent_memory.text.patterns import bounded, either, is_short, plain_words
-
-Grain = Literal["day", "around", "week", "weekend", "month", "season", "year"]
-Side = Literal["past", "future"]
+from agent_memory.text.spans import (
+    Grain,
+    Side,
+    Span,
+    day_of_month,
+    month_of,
+    nearest_date,
+    nearest_month,
+    nearest_weekday,
+    one_day,
+    season_of,
+    weekend_of,
+    year_of,
+)
 
 MONTH_NAMES = "January February March April May June July August September October November December".split()
 MONTHS = {name[:size].lower(): i for i, name in enumerate(MONTH_NAMES, 1) for size in (3, len(name))} | {"sept": 9}
@@ -180,7 +190,7 @@ def _counted_from(moments: list[Moment], near: datetime | None) -> list[Moment]:
     counted: list[Moment] = []
     for moment in moments:
         number = bounded(r"the (\d{1,2})(?:st|nd|rd|th)", re.I).fullmatch(moment.phrase)
-        span = _day_of_month(int(number[1]), anchor, "future") if number and anchor else None
+        span = day_of_month(int(number[1]), anchor, "future") if number and anchor else None
         counted.append(replace(moment, first=span[0], last=span[1]) if span else moment)
         if moment.grain == "day" and (span or not number):
             anchor = counted[-1].first
@@ -232,52 +242,49 @@ def _looks_dated(phrase: str) -> bool:
     return phrase[0].isupper() or any(char.isdigit() for char in phrase) or phrase.lower() not in _AMBIGUOUS
 
 
-Span = tuple[datetime, datetime, Grain]
-
-
 def _resolve(kind: str, phrase: str, day: datetime, side: Side) -> Span | None:
     """The span that a phrase means. `day` is the midnight before it was said."""
     match kind:
         case "spoken":
-            return _days(day + timedelta(days=_spoken_offset(phrase)))
+            return one_day(day + timedelta(days=_spoken_offset(phrase)))
         case "anchored":
             return _anchored(bounded(f"^{_SLACK}").sub("", phrase), day)
         case "day_of_week":
             words = phrase.replace(",", "").split()
             date = day + timedelta(days=next(DAYS[word] for word in words if word in DAYS) - day.weekday())
-            return _days(date + timedelta(weeks=("next" in words) - ("last" in words)))
+            return one_day(date + timedelta(weeks=("next" in words) - ("last" in words)))
         case "ago" | "ahead":
             return _counted(phrase, day, -1 if kind == "ago" else 1)
         case "holiday":
-            return _nearest_date(*_HOLIDAYS[phrase], day, side)
+            return nearest_date(*_HOLIDAYS[phrase], day, side)
         case "day_of_month":
-            return _day_of_month(int(bounded(r"\D").sub("", phrase)), day, side)
+            return day_of_month(int(bounded(r"\D").sub("", phrase)), day, side)
         case "weekday":
-            return _weekday(DAYS[phrase.split()[0]], day, side)
+            return nearest_weekday(DAYS[phrase.split()[0]], day, side)
         case "month":
-            first, last, grain = _month(MONTHS[bounded(r"[ -]").split(phrase)[-1][:3]], day, side)
+            first, last, grain = nearest_month(MONTHS[bounded(r"[ -]").split(phrase)[-1][:3]], day, side)
             return first + timedelta(days=20 if bounded(r"(?:the )?(?:late|end)").match(phrase) else 0), last, grain
         case "month_year":
-            return _months(int(phrase[-4:]), MONTHS[phrase[:3]])
+            return month_of(int(phrase[-4:]), MONTHS[phrase[:3]])
         case "year":
-            return _year(int(phrase))
+            return year_of(int(phrase))
         case "weekend":
-            return _weekend(day, 0 if side == "future" else -1)
+            return weekend_of(day, 0 if side == "future" else -1)
         case _:  # iso, written, range_start
             written = _read(bounded(r"\bof\b ").sub("", phrase), day, side)
-            return None if written is None else _days(written)
+            return None if written is None else one_day(written)
 
 
 def _spelled(match: re.Match[str]) -> Span:
     """The span that a label means."""
     year, month = int(match["year"]), match["month"]
     if month in _SEASONS:
-        first = _months(year, _SEASONS[month])[0]
-        return first, _months(year, _SEASONS[month] + 3)[0], "season"
+        first = month_of(year, _SEASONS[month])[0]
+        return first, month_of(year, _SEASONS[month] + 3)[0], "season"
     if month is None:
-        return _year(year)
+        return year_of(year)
     if match["day"] is None:
-        return _months(year, MONTHS[month[:3].lower()])
+        return month_of(year, MONTHS[month[:3].lower()])
     first = datetime(year, MONTHS[month[:3].lower()], int(match["day"]), tzinfo=UTC)
     days, grain = _LENGTHS[match["grain"]]
     return first, first + timedelta(days=days), grain
@@ -297,68 +304,26 @@ def _anchored(phrase: str, day: datetime) -> Span | None:
             first = monday + timedelta(weeks=step)
             return first, first + timedelta(weeks=1), "week"
         case "weekend":
-            return _weekend(day, step)
+            return weekend_of(day, step)
         case "month":
-            return _months(day.year, day.month + step)
+            return month_of(day.year, day.month + step)
         case "quarter":
-            first = _months(day.year, 3 * ((day.month - 1) // 3) + 1 + 3 * step)[0]
-            return first, _months(first.year, first.month + 3)[0], "month"
+            first = month_of(day.year, 3 * ((day.month - 1) // 3) + 1 + 3 * step)[0]
+            return first, month_of(first.year, first.month + 3)[0], "month"
         case "year" | "yr":
-            return _year(day.year + step)
+            return year_of(day.year + step)
     if name in _SEASONS:
-        return _season(_SEASONS[name], day, step)
+        return season_of(_SEASONS[name], day, step)
     if name in DAYS:
-        return _weekday(DAYS[name], day, "past" if step < 0 else "future", strict=anchor != "this")
+        return nearest_weekday(DAYS[name], day, "past" if step < 0 else "future", strict=anchor != "this")
     month = MONTHS.get(name.rstrip("."))
     if month is None:
         return None
     if step == 0:
-        return _months(day.year, month)
+        return month_of(day.year, month)
     if step > 0:
-        return _months(day.year + (month <= day.month), month)
-    return _months(day.year - (month >= day.month), month)
-
-
-def _weekend(day: datetime, step: int) -> Span:
-    saturday = day - timedelta(days=day.weekday()) + timedelta(days=5, weeks=step)
-    return saturday, saturday + timedelta(days=2), "weekend"
-
-
-def _season(month: int, day: datetime, step: int) -> Span:
-    first = _months(day.year, month)[0]
-    over = day >= _months(day.year, month + 3)[0]
-    if step < 0 and not over:
-        first = _months(day.year - 1, month)[0]
-    if step > 0 and day >= first:
-        first = _months(day.year + 1, month)[0]
-    return first, _months(first.year, first.month + 3)[0], "season"
-
-
-def _weekday(weekday: int, day: datetime, side: Side, *, strict: bool = True) -> Span:
-    """The nearest such weekday on the given side. Today, which people call "today", counts if `strict` is off."""
-    ahead = (weekday - day.weekday()) % 7
-    if side == "future":
-        return _days(day + timedelta(days=ahead or (7 if strict else 0)))
-    return _days(day - timedelta(days=(7 - ahead) % 7 or 7))
-
-
-def _month(month: int, day: datetime, side: Side) -> Span:
-    if side == "future":
-        return _months(day.year + (month < day.month), month)
-    return _months(day.year - (month > day.month), month)
-
-
-def _nearest_date(month: int, number: int, day: datetime, side: Side) -> Span:
-    date = day.replace(month=month, day=number)
-    step = (date < day) if side == "future" else -(date > day)
-    return _days(date.replace(year=day.year + step))
-
-
-def _day_of_month(number: int, day: datetime, side: Side) -> Span | None:
-    step = (number < day.day) if side == "future" else -(number > day.day)
-    first = _months(day.year, day.month + int(step))[0]
-    date = first + timedelta(days=number - 1)
-    return _days(date) if number >= 1 and date.month == first.month else None
+        return month_of(day.year + (month <= day.month), month)
+    return month_of(day.year - (month >= day.month), month)
 
 
 def _counted(phrase: str, day: datetime, sign: int) -> Span | None:
@@ -371,16 +336,16 @@ def _counted(phrase: str, day: datetime, sign: int) -> Span | None:
     count = sign * (int(word) if word.isdigit() else {"a": 1, "an": 1, "couple": 2}.get(word) or NUMBERS[word])
     match unit[0]:
         case "weekend":
-            return _weekend(day, count)
+            return weekend_of(day, count)
         case "week":
             date = day + timedelta(weeks=count)
             return date, date + timedelta(weeks=1), "around"
         case "month":
-            return _months(day.year, day.month + count)
+            return month_of(day.year, day.month + count)
         case "year":
-            return _year(day.year + count)
+            return year_of(day.year + count)
         case _:
-            return _days(day + timedelta(days=count))
+            return one_day(day + timedelta(days=count))
 
 
 @lru_cache(maxsize=4096)
@@ -393,18 +358,3 @@ def _read(phrase: str, day: datetime, side: Side) -> datetime | None:
         settings={"RELATIVE_BASE": day.replace(tzinfo=None), "PREFER_DATES_FROM": side, "DATE_ORDER": "MDY"},
     )
     return None if date is None else date.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=UTC)
-
-
-def _days(date: datetime) -> Span:
-    return date, date + timedelta(days=1), "day"
-
-
-def _months(year: int, month: int) -> Span:
-    """A month; `month` may be outside 1 to 12 and carries over into the year."""
-    first = datetime(year + (month - 1) // 12, (month - 1) % 12 + 1, 1, tzinfo=UTC)
-    following = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
-    return first, following, "month"
-
-
-def _year(year: int) -> Span:
-    return datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC), "year"
