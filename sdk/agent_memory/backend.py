@@ -12,8 +12,7 @@ from agent_memory.language.current import CurrentEmbeddings
 from agent_memory.language.defaults import embeddings_named
 from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.models import DeadLetter, Extraction, Health, ProcessResult, ReembedPlan, ReembedResult
-from agent_memory.processing.reembed import Progress as ReembedProgress
-from agent_memory.processing.reembed import catch_up, plan, reembed, watch
+from agent_memory.processing.reembed import Progress as ReembedProgress, catch_up, plan, reembed, watch
 from agent_memory.processing.worker import Progress
 from agent_memory.recall.search import search
 from agent_memory.rules.switches import Asked

@@ -18,8 +18,7 @@ from agent_memory.forgetting.deletion import finish_forgettings
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded
 from agent_memory.scopes import forgetting
-from agent_memory.store import queries
-from agent_memory.store import replies as kept_replies
+from agent_memory.store import queries, replies as kept_replies
 from agent_memory.store.containers import SUMMARIES
 from agent_memory.store.replies import claim_key, forget_replies, keep_reply
 

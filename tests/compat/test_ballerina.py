@@ -12,6 +12,7 @@ from agent_memory.compat.ballerina import (
     AgentMemory,
     ExtractiveMemory,
     FlushToLTMConfiguration,
+    Memory as MemoryInterface,
     MemoryContent,
     MemoryError,
     StaticMemory,
@@ -19,7 +20,6 @@ from agent_memory.compat.ballerina import (
     TrimLastMessagesConfiguration,
     VectorMemory,
 )
-from agent_memory.compat.ballerina import Memory as MemoryInterface
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.text.tokens import TiktokenCounter
 

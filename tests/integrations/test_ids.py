@@ -1,8 +1,7 @@
 """Ids of other systems: any text becomes an id, and comes back."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agent_memory.errors import InvalidInput
 from agent_memory.integrations.ids import decode_id, encode_id, encode_label

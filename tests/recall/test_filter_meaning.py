@@ -5,15 +5,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, example, given, settings, strategies as st
 from plain_filters import matches
 from scripted_model import ScriptedChat
 
 from agent_memory import Cadence, Memory
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.models import Filter
-from agent_memory.models import Memory as Remembered
+from agent_memory.models import Filter, Memory as Remembered
 from agent_memory.store.documents import to_document
 from agent_memory.sync import UserScope
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import get_args
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from scripted_model import ScriptedChat
 
 from agent_memory import Cadence, Memory

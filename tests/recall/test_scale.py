@@ -10,8 +10,7 @@ from store_requests import count_trips, trips_meanwhile
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.language.hashing import HashingEmbeddings, embed_text
 from agent_memory.language.tasks import Embedded
-from agent_memory.models import Memory as Remembered
-from agent_memory.models import Usage, content_hash, now
+from agent_memory.models import Memory as Remembered, Usage, content_hash, now
 from agent_memory.recall import rarity
 from agent_memory.settings import RecallSettings
 from agent_memory.store import known

@@ -19,6 +19,7 @@ from agent_memory.compat.ballerina import (
     AgentMemory,
     ExtractiveMemory,
     FlushToLTMConfiguration,
+    Memory as MemoryInterface,
     MemoryContent,
     MemoryError,
     StaticMemory,
@@ -26,7 +27,6 @@ from agent_memory.compat.ballerina import (
     TrimLastMessagesConfiguration,
     VectorMemory,
 )
-from agent_memory.compat.ballerina import Memory as MemoryInterface
 from agent_memory.language.minilm import MiniLMEmbeddings
 from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOutput, SummarizeOutput
 

@@ -52,8 +52,7 @@ from agent_memory.language.tasks import (
     TurnView,
 )
 from agent_memory.models import Memory, Signals, content_hash
-from agent_memory.recall import bm25, gate, questions, render, talk
-from agent_memory.recall import dates as recall_dates
+from agent_memory.recall import bm25, dates as recall_dates, gate, questions, render, talk
 from agent_memory.rules import switches
 from agent_memory.rules.switches import Rules
 from agent_memory.screening import orders, screen, secrets

@@ -11,8 +11,7 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 from api_world import client_of
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Memory

@@ -1,8 +1,7 @@
 """Folding takes out what hides, and leaves what a writing needs."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agent_memory.text.folding import bare, folded, hides, seen
 

@@ -12,8 +12,7 @@ from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 from scripted_model import ScriptedChat
 from typer.testing import CliRunner
-from werkzeug import Request as WebRequest
-from werkzeug import Response
+from werkzeug import Request as WebRequest, Response
 
 from agent_memory import AsyncMemory, Cadence, ConfigurationError
 from agent_memory.cli.main import app

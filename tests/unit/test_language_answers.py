@@ -2,8 +2,7 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agent_memory.language.answers import UnusableAnswer, parse_json, read_answer
 from agent_memory.language.tasks import (

@@ -12,8 +12,7 @@ from fastapi.openapi.utils import get_openapi
 from agent_memory.api import account, events, operator, responses, routes, transfer
 from agent_memory.api.credentials import KEY_HEADER
 from agent_memory.api.errors import AnswerUnexpected, add_error_handlers
-from agent_memory.api.explorer import Explorer, UnderPage
-from agent_memory.api.explorer import router as explorer_routes
+from agent_memory.api.explorer import Explorer, UnderPage, router as explorer_routes
 from agent_memory.api.guard import BodyLimit, Guard, Rates
 from agent_memory.api.identity import USER_HEADER, Identity
 from agent_memory.api.mcp import McpOptions, add_mcp

@@ -72,8 +72,7 @@ def estimate(
 ) -> None:
     """Estimate resources and costs in Azure for a number of users."""
     from agent_memory.scale.figures import measured, prices
-    from agent_memory.scale.model import Cloud, Load
-    from agent_memory.scale.model import estimate as estimated
+    from agent_memory.scale.model import Cloud, Load, estimate as estimated
 
     if 0 < autoscale_ru < 1000:
         raise typer.BadParameter("autoscale starts at 1000 RU/s; 0 means serverless", param_hint="--autoscale-ru")

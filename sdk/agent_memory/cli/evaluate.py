@@ -100,14 +100,11 @@ def evaluate(
     if dataset is None:
         raise InvalidInput(f"there is nothing to measure: give a DATASET or --extraction FILE. {WHERE}")
     from agent_memory.cli.answered import answered
-    from agent_memory.evaluation import AgentMemory
-    from agent_memory.evaluation import baselines as plain_searches
-    from agent_memory.evaluation import evaluate as run
+    from agent_memory.evaluation import AgentMemory, baselines as plain_searches, evaluate as run
     from agent_memory.evaluation.adapters import CachedEmbeddings
     from agent_memory.evaluation.answering import cases
     from agent_memory.evaluation.dataset import read_dataset
-    from agent_memory.evaluation.misses import misses
-    from agent_memory.evaluation.misses import report as misses_report
+    from agent_memory.evaluation.misses import misses, report as misses_report
     from agent_memory.language.defaults import default_embeddings
 
     given, skipped = read_dataset(dataset)

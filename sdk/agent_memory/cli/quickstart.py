@@ -32,8 +32,7 @@ from agent_memory.text.patterns import linear
 
 if TYPE_CHECKING:
     from agent_memory import Memory
-    from agent_memory.models import Context
-    from agent_memory.models import Memory as Remembered
+    from agent_memory.models import Context, Memory as Remembered
     from agent_memory.transfer.readers.utterances import Utterance
 
 SHOWN_MEMORIES = 12

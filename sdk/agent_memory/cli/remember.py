@@ -26,8 +26,7 @@ from agent_memory.cli.views import day, day_and_time, heading, memory_table, tab
 from agent_memory.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from agent_memory.models import Memory as Remembered
-    from agent_memory.models import Provenance, Turn
+    from agent_memory.models import Memory as Remembered, Provenance, Turn
 
 REMEMBER_EXAMPLES = examples(
     'remember "Allergic to peanuts" --user ann',

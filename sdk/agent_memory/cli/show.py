@@ -39,8 +39,7 @@ from agent_memory.errors import NotFound
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from agent_memory.models import Memory as Remembered
-    from agent_memory.models import ThreadState, ThreadSummary, UserProfile
+    from agent_memory.models import Memory as Remembered, ThreadState, ThreadSummary, UserProfile
     from agent_memory.sync import UserScope
 
 EXAMPLES = examples(

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from agent_memory.contract.endpoint import Endpoint
 from agent_memory.errors import ModelError, NotFound, QuotaExceeded
-from agent_memory.scopes import AsyncGroupScope as Group
-from agent_memory.scopes import AsyncThreadScope as Thread
-from agent_memory.scopes import AsyncUserScope as User
+from agent_memory.scopes import AsyncGroupScope as Group, AsyncThreadScope as Thread, AsyncUserScope as User
 
 _LIMIT = {"limit": {"ge": 1, "le": 100}}
 _BUDGET = {"budget": {"ge": 0, "le": 1_000_000}}

@@ -7,24 +7,24 @@
 Any other memory can replace `AgentMemory`: it needs the three methods of `Adapter`.
 """
 
-from agent_memory.evaluation.adapters import Adapter, AgentMemory, Result, Told, ToldLine
-from agent_memory.evaluation.baselines import baselines
-from agent_memory.evaluation.dataset import Conversation, Question
-from agent_memory.evaluation.harness import Evaluation, evaluate
-from agent_memory.evaluation.misses import Explains, Miss, misses
-
-__all__ = [
-    "Adapter",
-    "AgentMemory",
-    "Conversation",
-    "Evaluation",
-    "Explains",
-    "Miss",
-    "Question",
-    "Result",
-    "Told",
-    "ToldLine",
-    "baselines",
-    "evaluate",
-    "misses",
-]
+from agent_memory.evaluation.adapters import (
+    Adapter as Adapter,
+    AgentMemory as AgentMemory,
+    Result as Result,
+    Told as Told,
+    ToldLine as ToldLine,
+)
+from agent_memory.evaluation.baselines import baselines as baselines
+from agent_memory.evaluation.dataset import (
+    Conversation as Conversation,
+    Question as Question,
+)
+from agent_memory.evaluation.harness import (
+    Evaluation as Evaluation,
+    evaluate as evaluate,
+)
+from agent_memory.evaluation.misses import (
+    Explains as Explains,
+    Miss as Miss,
+    misses as misses,
+)

@@ -14,6 +14,7 @@ from agent_memory.text import dates
 from agent_memory.text.calendar_words import with_english_calendar, with_english_near_times
 from agent_memory.text.patterns import WORD, linear
 from agent_memory.text.sentences import sentences
+from agent_memory.text.spans import Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def _moments(text: str, said_at: datetime | None) -> list[dates.Moment]:
 
 
 _SEASONS = ("spring", "summer", "autumn", "fall", "winter")
-_SIDES: tuple[dates.Side, dates.Side] = ("past", "future")
+_SIDES: tuple[Side, Side] = ("past", "future")
 
 
 def years_since(heard: Sequence[Spoken]) -> Iterator[str]:

@@ -24,8 +24,7 @@ from agent_memory.store.chunks import SHORTEST, chunk_id, chunk_of
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.documents import from_document
-from agent_memory.store.filters import EVERY_TURN, condition_of_turns
-from agent_memory.store.filters import parameters as filter_parameters
+from agent_memory.store.filters import EVERY_TURN, condition_of_turns, parameters as filter_parameters
 from agent_memory.text.folding import folded
 
 MOST = 30

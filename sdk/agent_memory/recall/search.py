@@ -30,8 +30,7 @@ from agent_memory.recall.standing import STANDING_READ, applying
 from agent_memory.recall.talk import Talk, is_within, repeats_question, spans_around
 from agent_memory.store import queries, search_queries
 from agent_memory.store.chunks import chunk_id, in_zone, words_of
-from agent_memory.store.filters import ANYTHING, condition
-from agent_memory.store.filters import parameters as filter_parameters
+from agent_memory.store.filters import ANYTHING, condition, parameters as filter_parameters
 from agent_memory.store.uses import read_uses
 from agent_memory.text.folding import folded
 from agent_memory.text.terms import MAX_TERMS, query_terms

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from azure.core import MatchConditions
 from azure.cosmos import ContainerProxy, DatabaseProxy, PartitionKey
-from azure.cosmos.aio import ContainerProxy as AsyncContainerProxy
-from azure.cosmos.aio import CosmosClient as AsyncCosmosClient
+from azure.cosmos.aio import ContainerProxy as AsyncContainerProxy, CosmosClient as AsyncCosmosClient
 from azure.cosmos.exceptions import CosmosAccessConditionFailedError
 
 from embedded_cosmos import AsyncTransport, Engine

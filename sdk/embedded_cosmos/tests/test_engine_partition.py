@@ -6,8 +6,7 @@ import pytest
 from azure.cosmos import DatabaseProxy, PartitionKey
 from azure.cosmos.exceptions import CosmosResourceExistsError
 from azure.cosmos.partition_key import NonePartitionKeyValue
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from embedded_cosmos.errors import CosmosError
 from embedded_cosmos.partition import UNDEFINED, key_of, make_key, parse_key

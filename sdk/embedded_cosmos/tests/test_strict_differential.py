@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 from azure.cosmos.exceptions import CosmosHttpResponseError
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from two_modes import TwoModes
 
 USERS = ("ann", "bob", "cyd", "dan", "eve", "fay", "gus", "hal")

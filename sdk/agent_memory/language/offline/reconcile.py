@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from agent_memory.language.offline import claims as reading
-from agent_memory.language.offline import lexicon
+from agent_memory.language.offline import claims as reading, lexicon
 from agent_memory.language.offline.claims import Claim, Verdict
 from agent_memory.language.offline.comparison import excludes, presumed_topic, same_claim, topic_key
 from agent_memory.language.offline.text import canon, canons, content_words

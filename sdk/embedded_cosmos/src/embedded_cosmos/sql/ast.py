@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterator
 from dataclasses import dataclass, field, fields
-from typing import Any
-from typing import Literal as OneOf
+from typing import Any, Literal as OneOf
 
 from embedded_cosmos.sql.values import Json
 
