@@ -278,7 +278,8 @@ def test_a_memory_shows_its_quote_its_talk_and_its_history(seen: Looking, world:
     assert "allergic to peanuts" in seen.page.locator("mark.quote").first.inner_text()
     assert "offline" in text  # the model
     hotel = next(one for one in facts if "240" in one.content)
-    assert "the season has begun" in seen.show(f"memory/{hotel.id}")
+    seen.show(f"memory/{hotel.id}")
+    assert seen.page.locator(".versions q").all_inner_texts() == ["the season has begun"]
     assert seen.page.locator("del").all_inner_texts() == ["200"]
     assert seen.page.locator("ins").all_inner_texts() == ["240"]
     assert "no memory" in seen.show("memory/none")
@@ -353,6 +354,22 @@ def test_forgetting_shows_a_plan_wants_words_and_gives_a_receipt(seen: Looking, 
     assert "Nothing to delete" in seen.show("forget?by=query&query=submarines+in+the+desert")
 
 
+def test_a_plan_that_changed_since_it_was_shown_deletes_nothing(seen: Looking, world: World):
+    unlocked(seen)
+    ann = world.memory.user("ann")
+    world.do(ann.remember("The canoe is yellow"))
+    seen.show("forget?by=query&query=canoe")
+    world.do(ann.remember("The canoe has two seats"))
+    for words in ("forget 1", "forget 2"):
+        seen.page.get_by_label(f"To confirm, type: {words}").fill(words)
+        seen.page.get_by_role("button", name="Forget it").click()
+        if words == "forget 1":
+            seen.page.get_by_text("nothing was deleted").wait_for()
+            assert len([one for one in world.do(ann.memories()) if "canoe" in one.content]) == 2
+    seen.page.get_by_text("Save the receipt").wait_for()
+    assert [one for one in world.do(ann.memories()) if "canoe" in one.content] == []
+
+
 def test_live_talk_becomes_facts_and_strikes_older_ones_through(seen: Looking):
     unlocked(seen)
     seen.show("live")
@@ -420,24 +437,31 @@ def test_the_live_view_gets_changes_and_polls_where_there_is_no_stream(seen: Loo
 
 
 def test_a_page_exports_as_one_file_that_asks_for_nothing(seen: Looking, browser: Any, tmp_path: Path):
-    seen.show("turns/trip")
-    with seen.page.expect_download() as saved:
-        seen.page.get_by_role("button", name="Export page").click()
-    file = tmp_path / "page.html"
-    saved.value.save_as(file)
-    context = browser.new_context()
-    page = context.new_page()
-    asked: list[str] = []
-    wrong: list[str] = []
-    page.on("request", lambda one: asked.append(one.url))
-    page.on("console", lambda one: wrong.append(one.text) if one.type == "error" else None)
-    page.goto(file.as_uri())
-    page.get_by_text("I am allergic to peanuts.").first.wait_for()
-    assert "exported" in page.inner_text("header")
-    assert page.get_by_role("button", name="Read-only").count() == 0
-    context.close()
-    assert [url for url in asked if not url.startswith("file:")] == []
-    assert wrong == []
+    compared = "playground?q=What+is+my+budget+for+Hawaii&two=1&budget2=60"
+    views = {"turns/trip": "I am allergic to peanuts.", compared: "of 60 tokens", "health": "Unprocessed turns"}
+    for view, words in views.items():
+        shown = seen.show(view)
+        with seen.page.expect_download() as saved:
+            seen.page.get_by_role("button", name="Export page").click()
+        file = tmp_path / "page.html"
+        saved.value.save_as(file)
+        context = browser.new_context()
+        page = context.new_page()
+        asked: list[str] = []
+        wrong: list[str] = []
+        page.on("request", lambda one, asked=asked: asked.append(one.url))
+        page.on("console", lambda one, wrong=wrong: wrong.append(one.text) if one.type == "error" else None)
+        page.goto(file.as_uri())
+        page.get_by_text(words).first.wait_for()
+        assert "exported" in page.inner_text("header")
+        assert page.get_by_role("button", name="Read-only").count() == 0
+        if view == compared:  # not the answer of one side twice
+            told = "[...document.querySelectorAll('.context > .meta, .told')].map((one) => one.textContent)"
+            assert page.evaluate(told) == seen.page.evaluate(told)
+        assert words in shown
+        context.close()
+        assert [url for url in asked if not url.startswith("file:")] == []
+        assert wrong == []
 
 
 def test_without_a_session_nothing_is_shown(browser: Any, world: World):
@@ -478,6 +502,37 @@ def test_a_fault_of_the_server_is_a_sentence(seen: Looking):
     assert "The server does not respond" in seen.show("audit")
     seen.page.unroute("**/v1/audit*")
     seen.wrong.clear()  # the browser logs both
+
+
+def test_more_of_a_list_can_fail_and_be_tried_again(seen: Looking):
+    def with_more(route: Any) -> None:
+        if "continuation" in route.request.url:
+            route.abort()
+        else:
+            route.fulfill(json={**route.fetch().json(), "next": "a-token"})
+
+    seen.page.route("**/v1/threads*", with_more)
+    seen.page.route("**/v1/threads/trip/turns*", with_more)
+    for view, name in {"turns": "Show more conversations", "turns/trip": "Show earlier turns"}.items():
+        seen.show(view)
+        seen.page.get_by_role("button", name=name).click()
+        seen.page.get_by_text("The server does not respond.").wait_for()
+        assert seen.page.get_by_role("button", name=name).is_enabled()
+    seen.page.unroute("**/v1/threads*")
+    seen.page.unroute("**/v1/threads/trip/turns*")
+    seen.wrong.clear()  # the browser logs what was aborted
+
+
+def test_long_names_fit_and_emoji_stay_whole(look: Callable[..., Looking]):
+    seen = look(360, 740)
+    name = "سارة 👩‍👩‍👧 " + "ö" * 90
+    seen.page.route("**/v1/admin/users", lambda route: route.fulfill(json={"users": [name]}))
+    seen.page.reload()
+    seen.show("profile", name)
+    assert seen.page.locator("header strong").inner_text() == name
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= 360
+    cut = "import('./text.js').then((text) => [8, 9].map((length) => text.short('ab' + '🦄'.repeat(9), length)))"
+    assert seen.page.evaluate(cut) == ["ab🦄🦄…", "ab🦄🦄🦄…"]
 
 
 async def fill_extremes(memory: AsyncMemory) -> None:

@@ -26,7 +26,7 @@ function queryOf(params) {
 
 function keyOf(user, method, path, params, body) {
   if (method === "GET") return `${user} GET ${path}?${queryOf(params)}`;
-  return `${user} ${method} ${path} ${JSON.stringify([body?.query ?? null, (body?.as_of ?? "").slice(0, 10)])}`;
+  return `${user} ${method} ${path} ${JSON.stringify([body?.query ?? null, (body?.as_of ?? "").slice(0, 10), body ?? null])}`;
 }
 
 // A header holds bytes; ids may hold any letter.
@@ -34,8 +34,17 @@ function headerBytes(text) {
   return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join("");
 }
 
+// An answer to the same question; `agent-memory quickstart` asks with the settings of its own.
+function alike(key) {
+  if (!/ POST \/v1\/(search|context) \[/.test(key)) return undefined;
+  const start = key.indexOf("[", key.indexOf(" POST "));
+  const question = JSON.stringify(JSON.parse(key.slice(start)).slice(0, 2)).slice(0, -1);
+  const found = Object.keys(snapshot.answers).find((one) => one.startsWith(key.slice(0, start) + question));
+  return found && snapshot.answers[found];
+}
+
 function fromSnapshot(key) {
-  const found = snapshot.answers[key] ?? snapshot.answers[key.replace(/\?.*$/, "")];
+  const found = snapshot.answers[key] ?? snapshot.answers[key.replace(/\?.*$/, "")] ?? alike(key);
   if (found === undefined) throw new ApiError(404, "not_exported", "This file does not contain it. Open the explorer on the store to see it.");
   if (found === null) throw new ApiError(404, "not_found", "It does not exist.");
   return found;

@@ -46,7 +46,7 @@ function SignIn({ error, used, done }) {
 function Whose({ user, users, view, go }) {
   const [typed, setTyped] = useState(user);
   useEffect(() => setTyped(user), [user]);
-  if (users.length <= 1 && users[0] === user) return html`<p class="whose">Memory of <strong>${user}</strong></p>`;
+  if (users.length <= 1 && users[0] === user) return html`<p class="whose">Memory of <strong title=${user}>${user}</strong></p>`;
   if (users.length > MOST_LISTED || !users.includes(user))
     return html`<form class="whose" onSubmit=${(event) => { event.preventDefault(); go(routeTo(typed.trim(), view)); }}><label>Memory of <input value=${typed} onInput=${(event) => setTyped(event.target.value)} /></label> <button type="submit" disabled=${!typed.trim() || typed === user}>Show</button></form>`;
   return html`<label class="whose">Memory of <select value=${user} onChange=${(event) => go(routeTo(event.target.value, view === "memory" ? "timeline" : view))}>${users.map((one) => html`<option value=${one} selected=${one === user}>${one}</option>`)}</select></label>`;
@@ -73,7 +73,7 @@ function useRoute() {
 
 function App() {
   const route = useRoute();
-  const [session, setSession] = useState(snapshot ? { caller: "file", user_id: null, operates: false, acts_for_users: true, locked: true } : null);
+  const [session, setSession] = useState(snapshot ? { caller: "file", user_id: null, operates: Object.keys(snapshot.answers).some((key) => key.includes(" GET /v1/admin/health")), acts_for_users: true, locked: true } : null);
   const [users, setUsers] = useState(snapshot ? snapshot.users : null);
   const [error, setError] = useState(null);
   const [asking, setAsking] = useState(null);
@@ -155,7 +155,7 @@ function App() {
       ${user && html`<${Whose} user=${user} users=${users} view=${view} go=${go} />`}
       <span class="space"></span>
       ${snapshot ? html`<span class="quiet">exported <${Time} at=${snapshot.at} /></span>` : html`
-        ${user && html`<button onClick=${save}>${exporting || "Export page"}</button>`}
+        ${user && view !== "live" && html`<button onClick=${save}>${exporting || "Export page"}</button>`}
         <button class=${session.locked ? "" : "unlocked"} title=${session.locked ? "Nothing can be changed from this page. Choose it to allow changes." : "Choose it to forbid changes again."} aria-pressed=${!session.locked} onClick=${() => (session.locked ? unlock() : lock(true))}>${session.locked ? "Read-only" : "Changes allowed"}</button>`}
     </header>
     <div class="body"><${Nav} user=${user} view=${view} names=${user ? names : []} signOut=${!snapshot && signOut} />

@@ -4,7 +4,7 @@ import { html, useEffect, useState } from "./vendor/preact-htm.js";
 import { snapshot } from "./api.js";
 import { routeTo } from "./route.js";
 import { counted, download, endOfDay, lineOf } from "./text.js";
-import { Answered, Change, Empty, Field, Time, useAnswer, usePage } from "./ui.js";
+import { Answered, Change, Empty, Field, Part, Time, useAnswer, usePage } from "./ui.js";
 
 const WAYS = { query: "Topic", id: "Id", thread: "Conversation", project: "Project", time: "Time" };
 const NAMES = { turn: "Turns", fact: "Facts", episodic: "Episodes and talk", procedural: "Procedures", reflection: "Reflections", summary: "Summaries", user_summary: "Profile", state: "States", document: "Documents" };
@@ -33,8 +33,12 @@ export function Tree({ items, open }) {
     for (const item of found) reasons.set(item.why, [...(reasons.get(item.why) || []), item]);
     return html`<li key=${type}><details open=${open}><summary>${NAMES[type] || type} <span class="quiet">${found.length}</span></summary>
       <ul>${[...reasons].map(([why, of]) => html`<li key=${why}><details open=${open && of.length <= 20}><summary>${why} <span class="quiet">${of.length}</span></summary>
-        <ul>${of.map((item) => html`<li key=${item.id}>${item.content ? lineOf(item, 600) : html`<span class="code">${item.id}</span>`} ${item.thread_id && !item.thread_id.startsWith("__") && html`<span class="quiet">in ${item.thread_id}</span>`}</li>`)}</ul></details></li>`)}</ul></details></li>`;
+        <ul><${Part} items=${of} size=${200}>${(item) => html`<li key=${item.id}>${item.content ? lineOf(item, 600) : html`<span class="code">${item.id}</span>`} ${item.thread_id && !item.thread_id.startsWith("__") && html`<span class="quiet">in ${item.thread_id}</span>`}</li>`}<//></ul></details></li>`)}</ul></details></li>`;
   })}</ul>`;
+}
+
+function idsOf(plan) {
+  return JSON.stringify(plan.items.map((item) => `${item.type} ${item.thread_id} ${item.id}`).sort());
 }
 
 function Receipt({ receipt }) {
@@ -50,17 +54,27 @@ function Plan({ asked }) {
   const { memory, user } = usePage();
   const [typed, setTyped] = useState("");
   const [receipt, setReceipt] = useState(null);
+  const [changed, setChanged] = useState(false);
   const answer = useAnswer(() => memory.forget({ ...asked, dry_run: true }), [user, asked]);
+  // Only what was shown is deleted.
+  const forget = async (shown) => {
+    const planned = await memory.forget({ ...asked, dry_run: true });
+    if (idsOf(planned) === idsOf(shown)) return memory.forget(asked);
+    setChanged(true);
+    setTyped("");
+    return null;
+  };
   if (receipt) return html`<${Receipt} receipt=${receipt} />`;
-  return html`<${Answered} of=${answer} what="Making the plan">${(plan) => {
+  return html`<${Answered} of=${answer} what="Making the plan" why="Each match is compared with all memories. Thousands of them take a while.">${(plan) => {
     if (plan.items.length === 0) return html`<${Empty} title="Nothing to delete">No turn and no memory matches.<//>`;
     const words = `forget ${plan.items.length}`;
     return html`<section><h2>${counted(plan.items.length, "item")} would be deleted</h2><${Tree} items=${plan.items} open=${true} /></section>
       ${plan.kept.length > 0 && html`<section><h2>Kept, although it comes from the same turns</h2><${Tree} items=${plan.kept} open=${false} /></section>`}
+      ${changed && html`<p class="notice waits" role="alert">The memory has changed since the plan was shown, so nothing was deleted. This is the plan of now.</p>`}
       ${!snapshot && html`<form class="confirm" onSubmit=${(event) => event.preventDefault()}>
         <p>This cannot be undone. It is remembered again only if somebody says it again.</p>
         <${Field} label=${`To confirm, type: ${words}`}><input value=${typed} autocomplete="off" onInput=${(event) => setTyped(event.target.value)} /><//>
-        <${Change} danger disabled=${typed.trim() !== words} does=${() => memory.forget(asked)} done=${setReceipt}>Forget it<//>
+        <${Change} danger disabled=${typed.trim() !== words} does=${() => forget(plan)} done=${(made) => (made ? setReceipt(made) : answer[2]())}>Forget it<//>
       </form>`}`;
   }}<//>`;
 }

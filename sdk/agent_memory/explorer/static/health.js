@@ -81,7 +81,7 @@ export function Audit() {
       <label class="check"><input type="checkbox" checked=${only} onChange=${(event) => set({ only: event.target.checked ? "changes" : "" })} /> changes only</label></div>`;
     return html`${found.entries.length > 0 && choice}${entries.length === 0 ? html`<${Empty} title="No entries">${only ? "No changes among the entries read." : "Reads and changes are recorded only if MEMORY_AUDIT_DAYS is set, for example to 90."}<//>`
       : html`<div class="scroll" tabindex="0" role="region" aria-label="Audit"><table><thead><tr><th>Time</th><th>Caller</th><th>Action</th><th>Conversation</th><th>Items</th></tr></thead><tbody>
-        ${entries.map((one, at) => html`<tr key=${at}><td><${Time} at=${one.at} /></td><td>${one.actor} by ${one.via}${one.address ? ` (${one.address})` : ""}</td><td>${one.changes ? html`<strong>${one.action}</strong>` : one.action}</td><td>${one.thread_id || ""}</td><td>${one.count || ""}</td></tr>`)}
+        ${entries.map((one, at) => html`<tr key=${at}><td><${Time} at=${one.at} /></td><td>${one.actor} by ${one.via}${one.address ? ` (${one.address})` : ""}</td><td>${one.changes ? html`<strong>${one.action}</strong>` : one.action === "forget" ? "forget (only the plan)" : one.action}</td><td>${one.thread_id || ""}</td><td>${one.count || ""}</td></tr>`)}
       </tbody></table></div>`}`;
   }}<//></div>`;
 }

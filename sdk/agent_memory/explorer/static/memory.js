@@ -31,7 +31,7 @@ function Versions({ versions, current }) {
   return html`<ol class="versions">${versions.map((version, at) => {
     const before = versions.slice(0, at).filter((one) => one.superseded_by === version.id).pop() || (at > 0 && versions[at - 1].superseded_by ? versions[at - 1] : null);
     return html`<li key=${version.id} aria-current=${version.id === current ? "true" : undefined}>
-      <div class="meta">${day(version.created_at)} <${StateOf} memory=${version} /> ${version.superseded_by && html`<span>${reasonOf(version)}</span>`} ${version.metadata && typeof version.metadata.reason === "string" && html`<q>${version.metadata.reason}</q>`}
+      <div class="meta">${day(version.created_at)} <${StateOf} memory=${version} /> ${version.superseded_by && html`<span>${reasonOf(version)}</span>`} ${version.metadata && typeof version.metadata.edit_reason === "string" && html`<q>${version.metadata.edit_reason}</q>`}
         ${version.id !== current && html`<a href=${routeTo(user, "memory", version.id)}>Open</a>`}</div>
       <p>${before && before.superseded_by === version.id ? difference(before.content, version.content).map(({ kind, text }) => (kind === "gone" ? html`<del>${text}</del>` : kind === "new" ? html`<ins>${text}</ins>` : text)) : version.content}</p>
     </li>`;
@@ -59,7 +59,7 @@ function Facts({ memory }) {
   ];
   return html`<dl class="facts">${rows.filter(([, value]) => value).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
     ${!memory.thread_id.startsWith("__") && html`<div><dt>Conversation</dt><dd><a href=${routeTo(user, "turns", memory.thread_id)}>${memory.thread_id}</a></dd></div>`}
-    ${Object.entries(memory.metadata || {}).map(([name, value]) => html`<div key=${`m-${name}`}><dt>${name}</dt><dd>${typeof value === "string" ? value : JSON.stringify(value)}</dd></div>`)}
+    ${Object.entries(memory.metadata || {}).filter(([name]) => name !== "edit_reason").map(([name, value]) => html`<div key=${`m-${name}`}><dt>${name}</dt><dd>${typeof value === "string" ? value : JSON.stringify(value)}</dd></div>`)}
     <div><dt>Id</dt><dd class="code">${memory.id}</dd></div></dl>`;
 }
 

@@ -154,7 +154,8 @@ function Settings({ params, side, change }) {
 // The questions that an exported file holds the answers of.
 function known(user) {
   const start = `${user} POST /v1/context `;
-  return Object.keys(snapshot.answers).filter((key) => key.startsWith(start)).map((key) => JSON.parse(key.slice(start.length)));
+  const asked = Object.keys(snapshot.answers).filter((key) => key.startsWith(start)).map((key) => JSON.stringify(JSON.parse(key.slice(start.length)).slice(0, 2)));
+  return [...new Set(asked)].map((one) => JSON.parse(one));
 }
 
 export function Playground() {

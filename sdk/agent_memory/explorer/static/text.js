@@ -36,9 +36,14 @@ export function counted(number, one, many) {
   return `${number.toLocaleString("en")} ${number === 1 ? one : many || `${one}s`}`;
 }
 
+// A part of a text without the half of a letter at its ends: an emoji has two halves.
+export function whole(part) {
+  return part.replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, "");
+}
+
 export function short(text, length = 90) {
   const line = String(text).replace(/\s+/g, " ").trim();
-  return line.length > length ? `${line.slice(0, length - 1)}…` : line;
+  return line.length > length ? `${whole(line.slice(0, length - 1))}…` : line;
 }
 
 // What a memory says, in one line: of a session, its summary without the headings.

@@ -5,7 +5,7 @@ import { snapshot } from "./api.js";
 import { lanesOf, placeOf, rangeOf, ticksOf } from "./lanes.js";
 import { replaceRoute, routeTo } from "./route.js";
 import { counted, current, day, endOfDay, held, isoDay, lineOf, reasonOf, span } from "./text.js";
-import { Answered, Empty, Field, Part, StateOf, useAnswer, usePage } from "./ui.js";
+import { Answered, Empty, Field, More, Part, StateOf, useAnswer, usePage } from "./ui.js";
 
 const FIRST = 200;
 const MORE = 1000;
@@ -39,20 +39,12 @@ function useMemories(memory, params) {
   const ask = (limit, continuation) => memory.memories({ include_superseded: true, limit, continuation, filters });
   const [answer, error, again] = useAnswer(() => ask(FIRST), [memory.user, filters]);
   const [rest, setRest] = useState({ of: null });
-  const [busy, setBusy] = useState(false);
   const older = rest.of === answer ? rest : { items: [], next: answer && answer.next };
   const more = async () => {
-    setBusy(true);
-    try {
-      const page = await ask(MORE, older.next);
-      setRest({ of: answer, items: [...older.items, ...page.memories], next: page.next });
-    } catch (problem) {
-      setRest({ ...older, of: answer, problem });
-    } finally {
-      setBusy(false);
-    }
+    const page = await ask(MORE, older.next);
+    setRest({ of: answer, items: [...older.items, ...page.memories], next: page.next });
   };
-  return { answer: [answer, error, again], items: answer ? [...answer.memories, ...(older.items || [])] : [], next: older.next, more, busy, problem: older.problem };
+  return { answer: [answer, error, again], items: answer ? [...answer.memories, ...(older.items || [])] : [], next: older.next, more };
 }
 
 function Choice({ label, name, values, set, params, all }) {
@@ -103,7 +95,7 @@ function Bar({ memory, range, at, successor, roomy, alone }) {
   const name = `bar${out ? " out" : at !== null ? " held" : ""}${memory.superseded_by ? " replaced" : ""}${place.open ? " open" : ""}${place.clipped ? " clipped" : ""}${memory.status !== "active" ? " waits" : ""}${!roomy ? " narrow" : ""}`;
   const beside = alone && place.left > 62 && place.width < 40;
   return html`<a class=${name} href=${routeTo(user, "memory", memory.id)} aria-label=${words} title=${words} style=${{ left: `${place.left}%`, width: `${place.width}%` }}>
-    <span class=${beside ? "beside" : ""} style=${beside ? { maxWidth: `${(100 * place.left) / place.width}%` } : {}}>${lineOf(memory)}${memory.superseded_by && out && html` <em>${reasonOf(memory)}</em>`}</span>
+    <span class=${beside ? "beside" : ""} style=${beside ? { maxWidth: `${(100 * place.left) / place.width}%` } : {}}>${memory.superseded_by && out ? html`<span>${lineOf(memory)}</span> <em>${reasonOf(memory)}</em>` : lineOf(memory)}</span>
   </a>`;
 }
 
@@ -163,7 +155,7 @@ export function Timeline() {
         ${table ? html`<${Table} items=${items} at=${at} />` : html`<${Lanes} items=${items} by=${params.by} at=${at} all=${params.range === "all"} />`}
         <p class="legend"><span class="sample"></span> valid <span class="sample replaced"></span> replaced <span class="sample waits"></span> waits for review
           <button class="link" onClick=${() => set({ range: params.range === "all" ? "" : "all" })}>${params.range === "all" ? "Fit to the conversations" : "Show all time"}</button></p>`}
-        ${found.next && !snapshot && html`<p class="more-line">The newest ${counted(found.items.length, "memory", "memories")} are shown. <button disabled=${found.busy} onClick=${found.more}>${found.busy ? "Loading…" : "Load older ones"}</button>${found.problem && html` <span class="said-wrong" role="alert">${found.problem.message}</span>`}</p>`}`;
+        ${found.next && !snapshot && html`<p class="more-line">The newest ${counted(found.items.length, "memory", "memories")} are shown. <${More} load=${found.more}>Load older ones<//></p>`}`;
     }}<//>
   </div>`;
 }

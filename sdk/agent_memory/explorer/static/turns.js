@@ -4,7 +4,7 @@ import { html, useState } from "./vendor/preact-htm.js";
 import { snapshot } from "./api.js";
 import { routeTo } from "./route.js";
 import { counted, lineOf, short } from "./text.js";
-import { Answered, Empty, Part, StateOf, Time, Turn, useAnswer, usePage } from "./ui.js";
+import { Answered, Empty, More, Part, StateOf, Time, Turn, useAnswer, usePage } from "./ui.js";
 
 function Threads() {
   const { memory, user } = usePage();
@@ -23,7 +23,7 @@ function Threads() {
     if (threads.length === 0) return html`<${Empty} title="No conversations">No turns have been written yet.${!snapshot && html` <a href=${routeTo(user, "live")}>Write some in Live</a>.`}<//>`;
     return html`<ul class="cards">${threads.map((one) => html`<li key=${one.thread_id}><a class="card" href=${routeTo(user, "turns", one.thread_id)}>
         <strong>${one.thread_id}</strong><span class="meta">${counted(one.turns, "turn")} · last <${Time} at=${one.last_turn_at} />${one.unprocessed_turns > 0 ? ` · ${one.unprocessed_turns} unprocessed` : ""}</span></a></li>`)}</ul>
-      ${continuation && !snapshot && html`<button class="more" onClick=${more}>Show more conversations</button>`}`;
+      ${continuation && !snapshot && html`<${More} load=${more}>Show more conversations<//>`}`;
   }}<//>`;
 }
 
@@ -59,7 +59,7 @@ export function Turns() {
       };
       if (turns.length === 0) return html`<${Empty} title="No turns">This conversation has none, or they were deleted.<//>`;
       return html`<${Summary} summary=${summary} />
-        ${before.next && !snapshot && html`<button class="more" onClick=${more}>Show earlier turns</button>`}
+        ${before.next && !snapshot && html`<${More} load=${more}>Show earlier turns<//>`}
         <div class="talk"><${Part} items=${turns} size=${300} noun="turn">${(turn) => {
           const facts = (byTurn.get(turn.id) || []).sort((a, b) => a.created_at < b.created_at ? -1 : 1);
           const quoted = facts.find((one) => one.quote && turn.content.includes(one.quote));

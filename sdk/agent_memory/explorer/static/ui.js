@@ -3,7 +3,7 @@
 import { createContext, html, useCallback, useContext, useEffect, useRef, useState } from "./vendor/preact-htm.js";
 import { snapshot } from "./api.js";
 import { routeTo } from "./route.js";
-import { counted, day, lineOf, minute, sentence, split, utcMinute } from "./text.js";
+import { counted, day, lineOf, minute, sentence, split, utcMinute, whole } from "./text.js";
 
 export const Page = createContext(null);
 
@@ -32,8 +32,15 @@ export function useAnswer(ask, about) {
   return state.about === key ? [state.answer, state.error, again] : [undefined, undefined, again];
 }
 
-export function Loading({ what = "Loading" }) {
-  return html`<p class="loading" role="status"><span class="spinner" aria-hidden="true"></span>${what}…</p>`;
+const SLOW = 3;
+
+export function Loading({ what = "Loading", why }) {
+  const [seconds, setSeconds] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => setSeconds((n) => n + 1), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return html`<p class="loading" role="status"><span class="spinner" aria-hidden="true"></span><span>${what}…${seconds >= SLOW && html` <span aria-hidden="true">${counted(seconds, "second")}</span>${why && html`<br />${why}`}`}</span></p>`;
 }
 
 const PROBLEMS = { 0: "No connection", 401: "You are signed out", 403: "Not allowed", 404: "Not found", 429: "Too many requests" };
@@ -51,9 +58,9 @@ export function Empty({ title, children }) {
 }
 
 // Shows what an answer holds, or how far it is.
-export function Answered({ of: [answer, error, again], what, children }) {
+export function Answered({ of: [answer, error, again], what, why, children }) {
   if (error) return html`<${Problem} error=${error} again=${again} />`;
-  if (answer === undefined) return html`<${Loading} what=${what} />`;
+  if (answer === undefined) return html`<${Loading} what=${what} why=${why} />`;
   return children(answer);
 }
 
@@ -94,7 +101,7 @@ function Said({ text, quote, name }) {
   const folded = !all && text.length > LONG;
   const parts = folded && split(text, quote);
   const start = parts ? Math.max(0, parts[0].length - LONG / 4) : 0;
-  const shown = folded ? text.slice(start, start + LONG / 2 + (quote || "").length) : text;
+  const shown = folded ? whole(text.slice(start, start + LONG / 2 + (quote || "").length)) : text;
   return html`<p class="said">${start > 0 && "… "}<${Quoted} text=${shown} quote=${quote} name=${name} />${folded && "…"}</p>
     ${folded && html`<button class="link" onClick=${() => setAll(true)}>Show all ${counted(text.length, "character")}</button>`}`;
 }
@@ -143,7 +150,7 @@ export function Change({ does, done, children, primary, danger, disabled, label 
   if (snapshot) return null;
   return html`<span class="change">
     <button class=${primary ? "primary" : danger ? "danger" : ""} aria-label=${label} disabled=${disabled || state.busy} onClick=${run}>${state.busy ? "Working…" : children}</button>
-    ${state.error && html`<span class="said-wrong" role="alert">${state.error.message}</span>`}
+    ${state.error && html`<span class="said-wrong" role="alert">${sentence(state.error.message)}</span>`}
     ${state.error && state.error.status === 401 && html`<button onClick=${() => location.reload()}>Sign in</button>`}
   </span>`;
 }
@@ -172,10 +179,25 @@ export function Copy({ text, children }) {
       setDone(true);
       setTimeout(() => setDone(false), 1500);
     } catch {
-      setDone(false);
+      setDone(null); // a page without HTTPS may not
     }
   };
-  return html`<button onClick=${copy}>${done ? "Copied" : children || "Copy"}</button>`;
+  return html`<button onClick=${copy}>${done ? "Copied" : children || "Copy"}</button>${done === null && html`<pre class="code">${text}</pre>`}`;
+}
+
+// A button that loads what follows, and says what went wrong.
+export function More({ load, children }) {
+  const [state, setState] = useState({});
+  const run = async () => {
+    setState({ busy: true });
+    try {
+      await load();
+      setState({});
+    } catch (error) {
+      setState({ error });
+    }
+  };
+  return html`<button class="more" disabled=${state.busy} onClick=${run}>${state.busy ? "Loading…" : children}</button>${state.error && html` <span class="said-wrong" role="alert">${sentence(state.error.message)}</span>`}`;
 }
 
 // A list that shows a part and the rest on demand.
