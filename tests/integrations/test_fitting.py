@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
 
-from agent_memory import AsyncMemory
+from agent_memory import AsyncMemory, Memory
 from agent_memory.integrations import bridge
-from agent_memory.integrations.bridge import Bridge
+from agent_memory.integrations.bridge import Bridge, complete
 from agent_memory.integrations.fitting import fitted
+from agent_memory.language.hashing import HashingEmbeddings
 
 LONG = "sunny " * 400_000
 PHOTO = "A" * 2_000_000
@@ -69,6 +71,23 @@ async def test_a_store_that_does_not_answer_holds_up_no_run_and_gets_what_was_sa
     await asyncio.wait(list(bridge._storing))
     said = [turn.content for thread in "st" for turn in await memory.user("alice").thread(thread).turns()]
     assert said == ["First.", "Last.", "Cancelled."]
+
+
+def test_a_function_waits_no_longer_for_a_store_than_a_coroutine(monkeypatch: pytest.MonkeyPatch):
+    answers, ask = threading.Event(), Bridge.ask
+
+    async def slow(self: Bridge, *given: Any) -> Any:
+        answers.wait()
+        return await ask(self, *given)
+
+    with Memory.local(embedding_model=HashingEmbeddings()) as memory:
+        monkeypatch.setattr(Bridge, "ask", slow)
+        monkeypatch.setattr(bridge, "KEEP_SECONDS", 0.01)
+        complete(Bridge(memory).now.keep("alice", "s", [a_turn("First.")]))
+        (storing,) = (one for one in threading.enumerate() if one.name == "agent-memory-keep")
+        answers.set()
+        storing.join()
+        assert [turn.content for turn in memory.user("alice").thread("s").turns()] == ["First."]
 
 
 async def test_one_message_that_cannot_be_stored_takes_no_others_with_it(memory: AsyncMemory):

@@ -15,6 +15,7 @@ from openai import AsyncOpenAI
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import Conflict, InvalidInput
+from agent_memory.integrations.bridge import Bridge
 from agent_memory.integrations.ids import encode_id
 from agent_memory.integrations.openai_agents import MemorySession, memory_tools_for
 
@@ -101,6 +102,27 @@ async def test_tool_calls_of_a_run_are_sent_again_as_they_were(memory: AsyncMemo
         assert "Allergic to peanuts." in server.told
     roles = [turn.role for turn in await memory.user("alice").thread("s").turns()]
     assert roles == ["user", "tool", "tool", "agent", "user", "agent"]
+
+
+async def test_a_run_recalls_once_and_the_next_one_again(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
+    asked: list[str] = []
+
+    async def told(self: Bridge, user_id: str, thread_id: str, query: str) -> str:
+        asked.append(query)
+        return f"recalled {len(asked)}"
+
+    monkeypatch.setattr(Bridge, "told", told)
+    question = 'call search_memory {"query": "peanuts"}'
+    with agent_server() as server:
+        client = AsyncOpenAI(api_key="k", base_url=f"{server.url}/v1", max_retries=0)
+        model = OpenAIResponsesModel("scripted", client)
+        agent = Agent(name="a", model=model, tools=[*memory_tools_for(memory, "alice")])
+        session = MemorySession(memory, "s", user_id="alice")
+        for _ in range(2):
+            await Runner.run(agent, question, session=session, run_config=session.run_config(tracing_disabled=True))
+        given = [one["instructions"] for one in server.requests]
+    assert asked == [question, question]
+    assert given == ["recalled 1", "recalled 1", "recalled 2", "recalled 2"]
 
 
 def test_the_module_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch):

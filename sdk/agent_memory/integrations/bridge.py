@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import Future
+from contextvars import copy_context
 from copy import copy
+from threading import Thread
 from typing import Any, TypeVar, cast
 
 from agent_memory.errors import ConfigurationError, Conflict, InvalidInput
@@ -61,6 +64,7 @@ def _without_blocks(part: Mapping[str, Any]) -> dict[str, str]:
 
 KEEP_SECONDS = 10.0
 """How long a run waits until its messages are stored. A choice: far above a busy store's time for a write."""
+_SLOW = "Memory is slow: storing %d turns goes on while the run continues"
 _storing: set[asyncio.Future[None]] = set()
 """What is being stored. The event loop alone would not keep it from being collected."""
 
@@ -142,7 +146,7 @@ class Bridge:
             return
         storing = survive(self._add(user_id, thread_id, kept), f"keep {len(kept)} turns", None)
         if self._direct:
-            await storing
+            _store_apart(storing, len(kept))
             return
         task = asyncio.ensure_future(storing)
         _storing.add(task)
@@ -151,7 +155,7 @@ class Bridge:
         if finished:
             task.result()
         else:
-            logger.warning("Memory is slow: storing %d turns goes on while the run continues", len(kept))
+            logger.warning(_SLOW, len(kept))
 
     async def _add(self, user_id: str, thread_id: str, turns: Sequence[Turn]) -> None:
         try:
@@ -186,6 +190,23 @@ def complete(work: Coroutine[Any, Any, T]) -> T:
         return cast(T, done.value)
     work.close()
     raise RuntimeError("the coroutine waits: it is not one of Bridge.now")
+
+
+def _store_apart(storing: Coroutine[Any, Any, None], count: int) -> None:
+    """Stores in a thread, so that a function waits no longer than a coroutine does. The process ends after it."""
+    done: Future[None] = Future()
+
+    def store() -> None:
+        try:
+            done.set_result(complete(storing))
+        except BaseException as error:
+            done.set_exception(error)
+
+    Thread(target=copy_context().run, args=(store,), name="agent-memory-keep", daemon=False).start()
+    try:
+        done.result(KEEP_SECONDS)
+    except TimeoutError:
+        logger.warning(_SLOW, count)
 
 
 def text_of(content: object) -> str:

@@ -63,6 +63,8 @@ class MemorySession(SessionABC):
         """
         self._bridge = Bridge(memory, budget=budget, agent_id=agent_id)
         self._user_id = user_id
+        self._told = (("", ""), "")
+        """What was recalled last: for whom and which question."""
         self.session_id = session_id
         self.session_settings = session_settings or SessionSettings()
 
@@ -73,12 +75,18 @@ class MemorySession(SessionABC):
     async def input_filter(self, data: CallModelData[Any]) -> ModelInputData:
         """Adds memories relevant to the user's last message to the instructions of a model call, not to the session.
 
+        A run recalls once: its calls after a tool's result get what the first one got.
+
         Raises:
             InvalidInput: if there is no user id.
         """
         user = self._owner_in(data.context)
-        asked = [text_of(one.get("content")) for one in _mappings(data.model_data.input) if one.get("role") == "user"]
-        told = await self._bridge.told(user, self.session_id, asked[-1] if asked else "")
+        items = _mappings(data.model_data.input)
+        question = next((text_of(one.get("content")) for one in reversed(items) if one.get("role") == "user"), "")
+        known, told = self._told
+        if known != (user, question) or (items and items[-1].get("role") == "user"):
+            told = await self._bridge.told(user, self.session_id, question)
+            self._told = (user, question), told
         given = data.model_data.instructions
         return ModelInputData(data.model_data.input, "\n\n".join(part for part in (given, told) if part) or None)
 
