@@ -142,6 +142,10 @@ param maximumInstanceCount int = 40
 @minValue(0)
 param alwaysReadyHttp int = 0
 
+@description('How many instances are kept ready for orchestrations, so that facts of the first turns do not wait for a start. Each costs money all the time.')
+@minValue(0)
+param alwaysReadyDurable int = 0
+
 @description('How many HTTP requests an instance answers at a time.')
 @minValue(1)
 @maxValue(1000)
@@ -378,6 +382,7 @@ module functions 'modules/functions.bicep' = if (deployFunctionApp) {
     maximumInstanceCount: maximumInstanceCount
     zoneRedundant: zoneRedundant
     alwaysReadyHttp: alwaysReadyHttp
+    alwaysReadyDurable: alwaysReadyDurable
     httpConcurrency: httpConcurrency
     schedulerConnection: durableTaskScheduler ? scheduler!.outputs.connection : ''
     cosmosEndpoint: cosmos.outputs.endpoint

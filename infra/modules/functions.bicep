@@ -28,6 +28,8 @@ param maximumInstanceCount int
 param zoneRedundant bool
 @description('How many instances are kept ready for HTTP.')
 param alwaysReadyHttp int
+@description('How many instances are kept ready for orchestrations.')
+param alwaysReadyDurable int
 @description('How many HTTP requests an instance answers at a time.')
 param httpConcurrency int
 @description('How to reach the Durable Task Scheduler; empty: there is none.')
@@ -118,7 +120,10 @@ resource app 'Microsoft.Web/sites@2024-04-01' = {
       scaleAndConcurrency: {
         instanceMemoryMB: instanceMemoryMB
         maximumInstanceCount: maximumInstanceCount
-        alwaysReady: alwaysReadyHttp == 0 ? [] : [{ name: 'http', instanceCount: alwaysReadyHttp }]
+        alwaysReady: concat(
+          alwaysReadyHttp == 0 ? [] : [{ name: 'http', instanceCount: alwaysReadyHttp }],
+          alwaysReadyDurable == 0 ? [] : [{ name: 'durable', instanceCount: alwaysReadyDurable }]
+        )
         triggers: { http: { perInstanceConcurrency: httpConcurrency } }
       }
       deployment: {

@@ -388,7 +388,7 @@ def test_host_json_that_was_changed_by_hand_is_found(copied: Path, project: Proj
     host["extensions"]["durableTask"]["storageProvider"] = {"type": "azureManaged"}
     (copied / "host.json").write_text(json.dumps(host))
     found = faults_of(named("the_scheduler_fits"), Project(copied, known_bindings=project.bindings))
-    assert any("names a storageProvider" in fault for fault in found)
+    assert any("storageProvider is not the one" in fault for fault in found)
 
 
 def test_a_reference_to_a_key_vault_is_no_secret(broken: Breaker):

@@ -67,7 +67,7 @@ def the_app_is_on_flex_consumption(project: Project) -> Iterator[str]:
             yield f"{app.source}: the runtime is {runtime}, and the worker library is for python {wanted}"
         if set(app.body["identity"]["userAssignedIdentities"]) != {project.identity("as it comes").id}:
             yield f"{app.source}: the app is not the identity that has the roles"
-        if project.parameter("as it comes", "alwaysReadyHttp") != 0 or config["scaleAndConcurrency"]["alwaysReady"]:
+        if config["scaleAndConcurrency"]["alwaysReady"]:
             yield f"{app.source}: instances are kept ready, and paid for, although nobody asked for them"
         if config["deployment"]["storage"]["authentication"]["type"] != "UserAssignedIdentity":
             yield f"{app.source}: the package is not fetched by identity"
@@ -155,11 +155,16 @@ def _read_by_the_app(project: Project) -> set[str]:
 
 def _scheduler_connection(project: Project) -> str:
     """The setting that the hook has host.json name when orchestrations are kept in a scheduler."""
+    return str(_of_the_hook(project, "SCHEDULER").get("connectionStringName", ""))
+
+
+def _of_the_hook(project: Project, name: str) -> dict[str, str]:
+    """A `storageProvider` that the prepackage hook writes into host.json."""
     tree = ast.parse((project.infra / "hooks" / "durable_backend.py").read_text(encoding="utf-8"))
     for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "SCHEDULER":
-            return str(ast.literal_eval(node.value)["connectionStringName"])
-    return ""
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name:
+            return dict(ast.literal_eval(node.value))
+    return {}
 
 
 def processing_runs_as_often_as_said(project: Project) -> Iterator[str]:
@@ -175,8 +180,8 @@ def processing_runs_as_often_as_said(project: Project) -> Iterator[str]:
 def the_scheduler_fits(project: Project) -> Iterator[str]:
     """host.json keeps orchestrations in storage; with a scheduler, the hook, the settings and the hub agree."""
     durable = project.host_json["extensions"]["durableTask"]
-    if "storageProvider" in durable:
-        yield "host.json: names a storageProvider, which the prepackage hook adds where it belongs"
+    if durable.get("storageProvider") != _of_the_hook(project, "STORAGE"):
+        yield "host.json: its storageProvider is not the one that the prepackage hook writes without a scheduler"
     settings = project.settings("everything on")
     connection = _scheduler_connection(project)
     [hub] = project.deployment("everything on").of_type("Microsoft.DurableTask/schedulers/taskHubs")

@@ -41,6 +41,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "alertEmail": "somebody@example.com",
         "budgetStartDate": "2026-11-01",
         "alwaysReadyHttp": 1,
+        "alwaysReadyDurable": 1,
         "zoneRedundant": True,
         "diagnosticLogs": True,
     },

@@ -29,6 +29,7 @@ CHOICES: dict[str, tuple[dict[str, Any], ...]] = {
             "alertEmail": "somebody@example.com",
             "budgetStartDate": "2026-11-01",
             "alwaysReadyHttp": 1,
+            "alwaysReadyDurable": 1,
             "jwtIssuer": "https://issuer.example",
         },
     ),
