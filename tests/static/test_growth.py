@@ -31,6 +31,7 @@ from rich.console import Console
 from agent_memory.cli import terminal, views
 from agent_memory.errors import AgentMemoryError
 from agent_memory.language import answers, grounding, prompts, support
+from agent_memory.language.answers import read_sections
 from agent_memory.language.hashing import embed_text
 from agent_memory.language.offline import reconcile
 from agent_memory.language.offline.archive import archive
@@ -40,7 +41,6 @@ from agent_memory.language.offline.profile import profile
 from agent_memory.language.offline.summarize import summarize
 from agent_memory.language.requests import as_document
 from agent_memory.language.said_dates import Spoken
-from agent_memory.language.sections import read_sections
 from agent_memory.language.tasks import (
     EXTRACT,
     ArchiveInput,

@@ -9,7 +9,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.openapi.utils import get_openapi
 
-from agent_memory.api import account, events, operator, responses, routes, transfer
+from agent_memory.api import account, events, operator, responses, routes
 from agent_memory.api.credentials import KEY_HEADER
 from agent_memory.api.errors import AnswerUnexpected, add_error_handlers
 from agent_memory.api.explorer import Explorer, UnderPage, router as explorer_routes
@@ -120,9 +120,7 @@ def create_app(
 
 # An app that included the routers would build each route anew at its first request, which takes a tenth of a second.
 _ROUTES = [
-    route
-    for router in (routes.router, events.router, responses.router, transfer.router, operator.router)
-    for route in router.routes
+    route for router in (routes.router, events.router, responses.router, operator.router) for route in router.routes
 ]
 _BY_ACCOUNT = APIRouter()
 _BY_ACCOUNT.include_router(account.router, prefix="/api/memory")

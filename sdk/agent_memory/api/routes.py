@@ -1,4 +1,4 @@
-"""The routes that are more than a call of a scope: writing turns, processing, health."""
+"""The routes that are more than a call of a scope: writing turns, processing, import, erasure, health."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from agent_memory.api.binding import IdempotencyKey, add_endpoint, answer_once, scope_of
+from agent_memory.api.binding import IdempotencyKey, add_endpoint, answer_once, owned, scope_of
 from agent_memory.api.errors import documented
 from agent_memory.api.identity import UserId
 from agent_memory.api.processing import Processing, steps_in_urls
-from agent_memory.contract.schemas import AddTurns, Alive, ProcessQuery, ProcessRun
+from agent_memory.contract.schemas import NDJSON, AddTurns, Alive, ProcessQuery, ProcessRun
 from agent_memory.contract.table import ENDPOINTS
-from agent_memory.errors import Conflict, InvalidInput, ModelError, NotFound
+from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, ModelError, NotFound
 from agent_memory.health import glance_at
 from agent_memory.memory import AsyncMemory
-from agent_memory.models import Receipt
+from agent_memory.models import ForgetReceipt, ImportReceipt, Receipt
 from agent_memory.scopes import AsyncThreadScope
 from agent_memory.store.ids import derived_id
 
@@ -122,6 +122,34 @@ async def get_process(processing: OpenProcessing, user_id: UserId, run_id: str) 
     if run is None:
         raise NotFound("this user has no such run")
     return _answer(run)
+
+
+_LINES = {"content": {NDJSON: {"schema": {"type": "string"}}}}
+
+
+@router.post(
+    "/v1/import",
+    responses=documented(Conflict, MemoryDisabled, ModelError),
+    openapi_extra={"requestBody": {"required": True, **_LINES}},
+    tags=["transfer"],
+    operation_id="user_import_lines",
+)
+async def import_lines(request: Request, user_id: UserId) -> ImportReceipt:
+    """Imports the lines of an export. Existing data stays as it is, so the request may be repeated.
+
+    Send a long export in pieces, each with the header line first, and with a thread's line before its turns.
+    """
+    try:
+        text = (await request.body()).decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput("an export is UTF-8") from error
+    return await owned(request, user_id).import_lines(text.splitlines())
+
+
+@router.delete("/v1/users/me", responses=documented(), tags=["transfer"], operation_id="user_erase")
+async def erase(request: Request, user_id: UserId) -> ForgetReceipt:
+    """Erases the user: every document in every container, verified at the end. It cannot be undone."""
+    return await owned(request, user_id).forget(everything=True)
 
 
 @router.get(

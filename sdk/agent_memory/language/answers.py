@@ -20,7 +20,6 @@ from agent_memory.language.conclusions import Ungrounded
 from agent_memory.language.custom import custom_kind
 from agent_memory.language.grounding import find_evidence, ground
 from agent_memory.language.schemas import free_form_fields, restore
-from agent_memory.language.sections import read_sections
 from agent_memory.language.tasks import (
     EXTRACT,
     SUMMARIZE,
@@ -199,6 +198,37 @@ def parse_json(text: str, *, salvage: bool = True) -> ParsedJson:
     if not isinstance(repaired, dict | list):
         raise UnusableAnswer("its JSON cannot be repaired")
     return ParsedJson(repaired, "broken JSON, and repaired")
+
+
+# --- sections to the shape of an account ----------------------------------------------------------------------
+
+_HEADING = linear(r"^\s*#+\s*(\w+)\s*:?\s*$", re.MULTILINE)
+_BULLET = linear(r"^\s*(?:[-*•]|\d+[.)])\s+")
+_COMMA_LISTS = {"topics", "entities"}
+
+
+def read_sections(text: str) -> dict[str, Any] | None:
+    """The fields of an account in sections; None if the text has no summary under its heading.
+
+    Topics and entities are listed with commas, decisions and questions line by line; "None" is nothing, and so is a
+    section that is missing.
+    """
+    parts = _HEADING.split(text)
+    sections = {name.lower(): body.strip() for name, body in zip(parts[1::2], parts[2::2], strict=True)}
+    if not sections.get("summary"):
+        return None
+    lists = {
+        name: _entries(sections.get(name, ""), commas=name in _COMMA_LISTS)
+        for name in ArchiveOutput.model_fields
+        if name != "summary"
+    }
+    return {"summary": sections["summary"], **lists}
+
+
+def _entries(body: str, *, commas: bool) -> list[str]:
+    pieces = body.replace(",", "\n").split("\n") if commas else body.splitlines()
+    entries = [_BULLET.sub("", piece).strip() for piece in pieces]
+    return [entry for entry in entries if entry and entry.rstrip(".").lower() not in ("none", "[none]", "n/a")]
 
 
 # --- JSON to the shape of an output -------------------------------------------------------------------------

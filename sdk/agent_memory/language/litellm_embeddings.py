@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_memory.language.litellm_client import litellm_errors, load_litellm, reached, require_litellm
+from agent_memory.extras import require
+from agent_memory.language.litellm_chat import load_litellm, reached
+from agent_memory.language.openai_client import model_errors
 from agent_memory.language.retries import RetryPolicy
 from agent_memory.language.service_embeddings import ServiceEmbeddings
 
@@ -36,7 +38,7 @@ class LiteLLMEmbeddings(ServiceEmbeddings):
         Raises:
             ConfigurationError: the package litellm is missing.
         """
-        require_litellm()
+        require("litellm", "litellm")
         super().__init__(
             model,
             dimensions=dimensions,
@@ -52,7 +54,7 @@ class LiteLLMEmbeddings(ServiceEmbeddings):
 
     async def _ask(self, batch: list[str], parameters: dict[str, Any]) -> str:
         litellm = await load_litellm()
-        async with litellm_errors(self._model, self._timeout):
+        async with model_errors(self._model, self._timeout):
             answer = await litellm.aembedding(
                 model=self._model,
                 input=batch,

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from agent_memory.language.openai_client import OpenAIConnection, TokenProvider, model_errors
-from agent_memory.language.retries import RetryPolicy
-from agent_memory.language.service_embeddings import ServiceEmbeddings
-from agent_memory.text.tokens import TokenCounter
+from agent_memory.language.service_embeddings import EmbeddingOptions, ServiceEmbeddings
 
 if TYPE_CHECKING:
     import openai
@@ -26,12 +24,7 @@ class OpenAIEmbeddings(ServiceEmbeddings):
         azure_endpoint: str | None = None,
         azure_ad_token_provider: TokenProvider | None = None,
         client: openai.AsyncOpenAI | None = None,
-        tokens: TokenCounter | None = None,
-        text_tokens: int = 8000,
-        batch_texts: int = 256,
-        batch_tokens: int = 100_000,
-        timeout: float = 60.0,
-        retries: RetryPolicy | None = None,
+        **options: Unpack[EmbeddingOptions],
     ) -> None:
         """Does not connect yet.
 
@@ -43,12 +36,7 @@ class OpenAIEmbeddings(ServiceEmbeddings):
             azure_endpoint: an Azure OpenAI or Foundry resource.
             azure_ad_token_provider: returns Entra ID tokens, instead of a key.
             client: a ready client, instead of the four above.
-            tokens: counts tokens as the model does; default: OpenAI's encoding for embeddings.
-            text_tokens: the maximum length of one text; the rest is cut off. OpenAI's models take 8,191.
-            batch_texts: the maximum number of texts in one call.
-            batch_tokens: the maximum number of tokens in one call.
-            timeout: seconds for one call.
-            retries: how to handle throttling, timeouts and faults of the server.
+            options: see `EmbeddingOptions`.
 
         Raises:
             ConfigurationError: the arguments do not name one server with credentials.
@@ -63,14 +51,9 @@ class OpenAIEmbeddings(ServiceEmbeddings):
         super().__init__(
             model,
             dimensions=dimensions,
-            tokens=tokens,
-            text_tokens=text_tokens,
-            batch_texts=batch_texts,
-            batch_tokens=batch_tokens,
-            timeout=timeout,
-            retries=retries,
             address=self._connection.address,
             key=self._connection.key,
+            **options,
         )
 
     async def close(self) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from pydantic import FiniteFloat, ValidationError
 
@@ -22,45 +22,46 @@ from agent_memory.text.tokens import TiktokenCounter, TokenCounter
 _log = logging.getLogger(__name__)
 
 
+class EmbeddingOptions(TypedDict, total=False):
+    """The keyword options of every adapter for embeddings. Each has a default."""
+
+    tokens: TokenCounter | None
+    """Counts tokens as the model does; default: OpenAI's encoding for embeddings."""
+    text_tokens: int
+    """The maximum length of one text; the rest is cut off. Default: 8,000; OpenAI's models take 8,191."""
+    batch_texts: int
+    """The maximum number of texts in one call; default: 256."""
+    batch_tokens: int
+    """The maximum number of tokens in one call; default: 100,000."""
+    timeout: float
+    """Seconds for one call; default: 60."""
+    retries: RetryPolicy | None
+    """How to handle throttling, timeouts and faults of the service."""
+
+
 class ServiceEmbeddings(ABC):
     """Embeds texts in batches. Vectors are returned in order and with length 1. A subclass makes the calls."""
 
     def __init__(
-        self,
-        model: str,
-        *,
-        dimensions: int,
-        tokens: TokenCounter | None = None,
-        text_tokens: int = 8000,
-        batch_texts: int = 256,
-        batch_tokens: int = 100_000,
-        timeout: float = 60.0,
-        retries: RetryPolicy | None = None,
-        address: str,
-        key: str | None = None,
+        self, model: str, *, dimensions: int, address: str, key: str | None = None, **options: Unpack[EmbeddingOptions]
     ) -> None:
         """Does not connect yet.
 
         Args:
             model: the model's name, as the service knows it.
             dimensions: the length of the vectors. A model without this option must return this length by itself.
-            tokens: counts tokens as the model does; default: OpenAI's encoding for embeddings.
-            text_tokens: the maximum length of one text; the rest is cut off. OpenAI's models take 8,191.
-            batch_texts: the maximum number of texts in one call.
-            batch_tokens: the maximum number of tokens in one call.
-            timeout: seconds for one call.
-            retries: how to handle throttling, timeouts and faults of the service.
             address: the service's address.
             key: the key, if one was given: adapters with the same key pause together when the service fails.
+            options: see `EmbeddingOptions`.
         """
         self._model = model
         self._dimensions = dimensions
-        self._tokens = tokens or TiktokenCounter("cl100k_base")
-        self._text_tokens = text_tokens
-        self._batch_texts = batch_texts
-        self._batch_tokens = batch_tokens
-        self._timeout = timeout
-        self._endpoint = shared_endpoint(address, model, key, retries)
+        self._tokens = options.get("tokens") or TiktokenCounter("cl100k_base")
+        self._text_tokens = options.get("text_tokens", 8000)
+        self._batch_texts = options.get("batch_texts", 256)
+        self._batch_tokens = options.get("batch_tokens", 100_000)
+        self._timeout = options.get("timeout", 60.0)
+        self._endpoint = shared_endpoint(address, model, key, options.get("retries"))
         self._asks_for_dimensions = True
 
     @property

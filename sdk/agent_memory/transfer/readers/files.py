@@ -6,17 +6,18 @@ do.
 
 from __future__ import annotations
 
+import csv
 import json
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from io import StringIO
 from lzma import LZMAError
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from agent_memory.errors import InvalidInput
-from agent_memory.transfer.readers.tables import is_table, read_table
-from agent_memory.transfer.readers.utterances import FilePlace, NothingSaid
+from agent_memory.transfer.readers.utterances import FilePlace, NothingSaid, known_role
 
 Row = tuple[FilePlace, Any]
 
@@ -98,15 +99,15 @@ def _holds_conversations(name: str) -> bool:
 def _rows(name: str, suffix: str, data: bytes) -> list[Row]:
     text = _text(name, data)
     if suffix in _TABLES:
-        return list(read_table(name, text))
+        return list(_read_table(name, text))
     if suffix in _LINES or _is_lines(text):
         lines = ((FilePlace(name, number), line) for number, line in enumerate(text.split("\n"), start=1))
         return [(place, _parse(place, line)) for place, line in lines if line.strip()]
     if not text.strip():
         return []
     if suffix not in _DOCUMENTS and not text.lstrip().startswith(("{", "[")):
-        if is_table(text):
-            return list(read_table(name, text))
+        if _is_table(text):
+            return list(_read_table(name, text))
         raise FilePlace(name).error("plain text, which does not say who speaks", _hint_for_text(text))
     return _document(name, text)
 
@@ -161,3 +162,72 @@ def _parse(place: FilePlace, text: str) -> Any:
         raise FilePlace(place.file, line).error(f"not valid JSON: {error.msg} (column {error.colno})") from None
     except (ValueError, RecursionError) as error:
         raise place.error(f"JSON that cannot be read: {error}") from None
+
+
+# --- tables -------------------------------------------------------------------------------------------------
+
+_SPEAKERS = ("role", "speaker", "sender", "from", "author", "who", "name")
+_CONTENTS = ("content", "text", "message", "body", "utterance", "value")
+_OTHER_COLUMNS = {
+    "created_at": ("created_at", "timestamp", "time", "date", "datetime", "ts", "sent_at"),
+    "thread_id": ("thread_id", "conversation_id", "session_id", "chat_id", "thread", "conversation", "session"),
+    "user_id": ("user_id", "user"),
+    "id": ("id", "message_id"),
+}
+"""The possible names of a column, in order of priority."""
+_DELIMITERS = ",;\t|"
+_TABLE_WANTED = (
+    "name the columns role (user or assistant) and content and, where they are known, created_at and thread_id"
+)
+
+
+def _is_table(text: str) -> bool:
+    """Whether the first line is the header of a table of turns."""
+    names = _header(text)
+    return _named(names, _SPEAKERS) is not None and _named(names, _CONTENTS) is not None
+
+
+def _read_table(file: str, text: str) -> Iterator[tuple[FilePlace, dict[str, Any]]]:
+    """Reads rows as the fields of turns. A speaker without a known role is a user with that name.
+
+    Raises:
+        InvalidInput: if no column says who speaks or what is said, or a row cannot be read.
+    """
+    names = _header(text)
+    speaker, content = _named(names, _SPEAKERS), _named(names, _CONTENTS)
+    if text.strip() and (speaker is None or content is None):
+        missing = "who speaks" if speaker is None else "what is said"
+        raise FilePlace(file, 1).error(f"no column says {missing}: they are {', '.join(names)[:200]}", _TABLE_WANTED)
+    others = {ours: column for ours, theirs in _OTHER_COLUMNS.items() if (column := _named(names, theirs)) is not None}
+    rows = csv.reader(StringIO(text.lstrip("\r\n"), newline=""), delimiter=_delimiter(text))
+    try:
+        next(rows, None)
+        for row in rows:
+            if any(cell.strip() for cell in row):
+                cells = dict(zip(names, row, strict=False))
+                said = {"content": cells.get(content or "", ""), **_who(speaker or "", cells.get(speaker or "", ""))}
+                more = {ours: cells[theirs] for ours, theirs in others.items() if cells.get(theirs)}
+                yield FilePlace(file, rows.line_num), said | more
+    except csv.Error as error:
+        raise FilePlace(file, rows.line_num).error(f"not a row of CSV: {error}") from None
+
+
+def _who(column: str, speaker: str) -> dict[str, str]:
+    if column == "role" or known_role(speaker) or not speaker.strip():
+        return {"role": speaker.strip()}
+    return {"role": "user", "name": speaker.strip()}
+
+
+def _header(text: str) -> list[str]:
+    first = text.lstrip("\r\n").partition("\n")[0]
+    return [name.strip().lower() for name in next(csv.reader([first], delimiter=_delimiter(text)), [])]
+
+
+def _delimiter(text: str) -> str:
+    """The delimiter that is most frequent in the first line."""
+    first = text.lstrip("\r\n").partition("\n")[0]
+    return max(_DELIMITERS, key=first.count)
+
+
+def _named(names: list[str], wanted: tuple[str, ...]) -> str | None:
+    return next((name for name in wanted if name in names), None)

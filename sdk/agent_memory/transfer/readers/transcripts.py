@@ -13,12 +13,11 @@ from agent_memory.errors import InvalidInput
 from agent_memory.transfer.readers import Format
 from agent_memory.transfer.readers.chatgpt import is_chatgpt, is_claude, read_chatgpt, read_claude
 from agent_memory.transfer.readers.files import Row, rows_of
-from agent_memory.transfer.readers.foreign import refuse_foreign
 from agent_memory.transfer.readers.letta import is_letta, read_letta
 from agent_memory.transfer.readers.locomo import is_locomo, read_locomo
 from agent_memory.transfer.readers.messages import read_messages
 from agent_memory.transfer.readers.openai import is_openai, read_openai
-from agent_memory.transfer.readers.utterances import Utterance, id_of
+from agent_memory.transfer.readers.utterances import FilePlace, Utterance, id_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ def read_transcript(path: Path, format: Format | None = None) -> Iterator[Uttera
         raise InvalidInput(f"{path}: the file holds no turns")
     place, first = rows[0]
     if format is None:
-        refuse_foreign(place, first)
+        _refuse_foreign(place, first)
         format = next(name for name, reader in READERS.items() if reader.recognises(first))
     return READERS[format].read(rows, _thread_id(path))
 
@@ -65,3 +64,42 @@ def read_transcript(path: Path, format: Format | None = None) -> Iterator[Uttera
 def _thread_id(path: Path) -> str:
     """The default thread: the file's name, without characters that ids must not have."""
     return id_of(path.stem) or "transcript"
+
+
+@dataclass(frozen=True, slots=True)
+class _Foreign:
+    """A kind of file. Its first object has all of `fields` and none of `not_fields`."""
+
+    what: str
+    hint: str
+    fields: frozenset[str]
+    not_fields: frozenset[str] = frozenset({"role", "content", "messages", "conversations"})
+
+
+_IMPORT = "import memories with: agent-memory import FILE --user ID"
+_ZEP = ("edges", "facts", "fact")
+_FOREIGN = (
+    _Foreign("an export of this toolkit", _IMPORT, frozenset({"type", "format", "version"})),
+    _Foreign("memories of mem0", _IMPORT, frozenset({"memory"})),
+    _Foreign("memories of mem0", _IMPORT, frozenset({"results"})),
+    *(_Foreign("facts of Zep", _IMPORT, frozenset({name})) for name in _ZEP),
+    _Foreign("passages of Letta", _IMPORT, frozenset({"passages"})),
+    _Foreign("passages of Letta", _IMPORT, frozenset({"text", "archive_id"})),
+    _Foreign("items of a LangGraph store", _IMPORT, frozenset({"namespace", "key", "value"})),
+    _Foreign("memories of Hindsight", _IMPORT, frozenset({"text", "fact_type"})),
+    _Foreign("what Claude remembers", _IMPORT, frozenset({"conversations_memory"})),
+)
+
+
+def _refuse_foreign(place: FilePlace, first: object) -> None:
+    """Refuses a file of another system that holds no conversations.
+
+    Raises:
+        InvalidInput: with the kind, and a note that says what to do.
+    """
+    if isinstance(first, dict) and isinstance(first.get("items"), list):  # a page of a listing
+        first = next(iter(first["items"]), None)
+    if isinstance(first, dict):
+        for kind in _FOREIGN:
+            if kind.fields <= first.keys() and not kind.not_fields & first.keys():
+                raise FilePlace(place.file).error(f"this holds {kind.what}, not conversations", kind.hint)
