@@ -45,6 +45,7 @@ NOT_RUN = {
     "az role assignment create": IN_THE_CLOUD,
     "az deployment group create": IN_THE_CLOUD,
     "az cosmosdb restore": IN_THE_CLOUD,
+    "az functionapp update-strategy": IN_THE_CLOUD,
     "from agent_memory import AsyncMemory\nfrom agent_memory.language.openai_chat": IN_THE_CLOUD,
     "with Memory.cosmos(endpoint": IN_THE_CLOUD,
     "make func": "tests/functions runs the function app on this machine",
