@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures.thread  # noqa: F401 - its end is registered first, so it comes after ours
 import logging
+import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextvars import copy_context
 from copy import copy
-from threading import Thread
 from typing import Any, TypeVar, cast
 
-from agent_memory.errors import ConfigurationError, Conflict, InvalidInput
+from agent_memory.errors import ConfigurationError, Conflict, InvalidInput, StoreUnavailable
 from agent_memory.integrations.fitting import fitted
 from agent_memory.integrations.ids import encode_id
 from agent_memory.memory import AsyncMemory
@@ -64,9 +65,15 @@ def _without_blocks(part: Mapping[str, Any]) -> dict[str, str]:
 
 KEEP_SECONDS = 10.0
 """How long a run waits until its messages are stored. A choice: far above a busy store's time for a write."""
+ANSWER_SECONDS = 30.0
+"""How long a run waits for an answer: a history, a tool call. A choice: longer than `KEEP_SECONDS`, because a run
+that goes on without the answer does not get it later."""
 _SLOW = "Memory is slow: storing %d turns goes on while the run continues"
+_LATE = "memory did not answer within %g s; if the call changes memories, it may still do so"
 _storing: set[asyncio.Future[None]] = set()
 """What is being stored. The event loop alone would not keep it from being collected."""
+_apart: set[Future[Any]] = set()
+"""What runs in threads of its own. The process waits for it at its end, but not for ever."""
 
 
 class Bridge:
@@ -112,16 +119,27 @@ class Bridge:
         return direct
 
     async def ask(self, method: Callable[..., Any], *args: Any, **options: Any) -> Any:
-        """Calls a method of a scope; a synchronous one in a separate thread, so that the event loop is not blocked.
+        """Calls a method of a scope and waits for at most `ANSWER_SECONDS`.
 
         Raises:
+            StoreUnavailable: if there is no answer in time.
             AgentMemoryError: as the method.
         """
+        try:
+            if self._direct:
+                return _run_apart(lambda: method(*args, **options)).result(ANSWER_SECONDS)
+            async with asyncio.timeout(ANSWER_SECONDS):
+                return await self._call(method, *args, **options)
+        except TimeoutError as error:
+            raise StoreUnavailable(_LATE % ANSWER_SECONDS) from error
+
+    async def _call(self, method: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """Calls a method of a scope; a synchronous one in a thread, so that the event loop is not blocked."""
         if self._direct:
             return method(*args, **options)
         if isinstance(self.memory, AsyncMemory):
             return await method(*args, **options)
-        return await asyncio.to_thread(method, *args, **options)
+        return await asyncio.wrap_future(_run_apart(lambda: method(*args, **options)))
 
     async def told(self, user_id: str, thread_id: str, query: str) -> str:
         """What is relevant to a question: a block of quoted text, empty if nothing is. Never raises.
@@ -159,7 +177,7 @@ class Bridge:
 
     async def _add(self, user_id: str, thread_id: str, turns: Sequence[Turn]) -> None:
         try:
-            await self.ask(self.thread(user_id, thread_id).add_many, turns)
+            await self._call(self.thread(user_id, thread_id).add_many, turns)
         except (InvalidInput, Conflict):
             if len(turns) == 1:
                 raise
@@ -193,20 +211,40 @@ def complete(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _store_apart(storing: Coroutine[Any, Any, None], count: int) -> None:
-    """Stores in a thread, so that a function waits no longer than a coroutine does. The process ends after it."""
-    done: Future[None] = Future()
-
-    def store() -> None:
-        try:
-            done.set_result(complete(storing))
-        except BaseException as error:
-            done.set_exception(error)
-
-    Thread(target=copy_context().run, args=(store,), name="agent-memory-keep", daemon=False).start()
+    """Stores in a thread, so that a function waits no longer than a coroutine does."""
     try:
-        done.result(KEEP_SECONDS)
+        _run_apart(lambda: complete(storing)).result(KEEP_SECONDS)
     except TimeoutError:
         logger.warning(_SLOW, count)
+
+
+def _run_apart(work: Callable[[], T]) -> Future[T]:
+    """Runs work in a thread of its own: the threads of an executor would keep the process from ending."""
+    done: Future[T] = Future()
+    done.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:
+            done.set_exception(error)
+        else:
+            done.set_result(result)
+
+    _apart.add(done)
+    done.add_done_callback(_apart.discard)
+    threading.Thread(target=copy_context().run, args=(run,), name="agent-memory-call", daemon=True).start()
+    return done
+
+
+def _finish() -> None:
+    """Waits at the end of the process for what is still being stored, for at most `KEEP_SECONDS`."""
+    _, hung = wait(set(_apart), timeout=KEEP_SECONDS)
+    if hung:
+        logger.warning("Memory did not answer: the process ends while %d calls are unfinished", len(hung))
+
+
+threading._register_atexit(_finish)  # type: ignore[attr-defined]  # `atexit` is too late: executors take no work then
 
 
 def text_of(content: object) -> str:
