@@ -246,8 +246,29 @@ def test_a_narrow_terminal_gets_a_short_table(store, monkeypatch, width):
     assert "…" not in shown.partition("user ")[2]
 
 
+def test_a_day_is_one_where_the_user_is(tmp_path):
+    path = tmp_path / "memory.db"
+    with Memory.local(path) as memory:
+        maya = memory.user("maya")
+        maya.update_settings(time_zone="Asia/Tokyo")
+        evening = {"role": "user", "content": "My budget for Kauai is $9,000.", "created_at": "2026-03-01T20:00:00Z"}
+        maya.thread("kauai").add_many([evening])  # the morning of 2 March in Tokyo
+        memory.drain(timeout=60)
+    for days, found in ((("--until", "2026-03-01"), False), (("--since", "2026-03-02"), True)):
+        hits = json.loads(run("search", "budget for Kauai", *days, "--store", path, "--json").stdout)
+        assert any("9,000" in hit["memory"]["content"] for hit in hits) is found, days
+    plan = json.loads(run("forget", "--since", "2026-03-02", "--dry-run", "--store", path, "--json").stdout)
+    assert "9,000" in json.dumps(plan)
+    (before, after) = (
+        json.loads(run("show", "--as-of", day, "--store", path, "--json").stdout)["memories"]
+        for day in ("2026-03-01", "2026-03-02")
+    )
+    assert "9,000" not in json.dumps(before)
+    assert "9,000" in json.dumps(after)
+
+
 def test_a_day_begins_a_since_and_ends_an_until():
-    assert options.parse_since("2026-04-01") == datetime(2026, 4, 1, tzinfo=UTC)
+    assert options.parse_since("2026-04-01") == datetime(2026, 4, 1)
     assert options.parse_since("2026-04-01T12:00:00Z") == datetime(2026, 4, 1, 12, tzinfo=UTC)
     assert options.parse_date("2026-04-01").day == 1
 

@@ -20,7 +20,7 @@ from agent_memory.cli.options import (
     one_user,
 )
 from agent_memory.cli.terminal import clean, counted, emit, one_line, stdout
-from agent_memory.cli.views import table
+from agent_memory.cli.views import in_zone, table
 
 if TYPE_CHECKING:
     from agent_memory.models import ForgetItem, ForgetReceipt
@@ -65,8 +65,8 @@ def forget(
                 query=topic,
                 thread_id=thread,
                 project_id=project,
-                since=since,
-                until=until,
+                since=in_zone(since),
+                until=in_zone(until),
                 include_sources=not keep_turns,
                 everything=everything,
                 dry_run=dry,

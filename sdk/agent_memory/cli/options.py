@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime, time
+from datetime import datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -40,7 +40,7 @@ PATIENCE_SECONDS = 600.0
 
 
 def parse_date(text: str | datetime) -> datetime:
-    """Reads a date, meaning its end in UTC, or a date and time.
+    """Reads a date, meaning its end, or a date and time. Without a zone it is a time where the user is (`in_zone`).
 
     Raises:
         typer.BadParameter: if it is neither.
@@ -53,18 +53,18 @@ def parse_date(text: str | datetime) -> datetime:
         raise typer.BadParameter(f"{text!r} is not a date like 2026-04-01 or 2026-04-01T12:00:00Z") from None
     if len(text.strip()) <= len("2026-04-01"):
         moment = datetime.combine(moment.date(), time.max)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return moment
 
 
 def parse_since(text: str | datetime) -> datetime:
-    """Reads a date, meaning its beginning in UTC, or a date and time.
+    """Reads a date, meaning its beginning, or a date and time, as `parse_date`.
 
     Raises:
         typer.BadParameter: if it is neither.
     """
     moment = parse_date(text)
     is_day = isinstance(text, str) and len(text.strip()) <= len("2026-04-01")
-    return datetime.combine(moment.date(), time.min, UTC) if is_day else moment
+    return datetime.combine(moment.date(), time.min) if is_day else moment
 
 
 def parse_filter(text: str | dict[str, Any]) -> dict[str, Any]:
@@ -104,7 +104,7 @@ AsOfOption = Annotated[
         "--as-of",
         metavar="DATE",
         parser=parse_date,
-        help="What was true at the end of that day in UTC, like 2026-04-01.",
+        help="What was true at the end of that day where the user is, like 2026-04-01.",
     ),
 ]
 

@@ -22,6 +22,7 @@ from agent_memory.cli.views import (
     context_view,
     day,
     heading,
+    in_zone,
     memory_table,
     profile_view,
     summary_lines,
@@ -134,6 +135,7 @@ def quickstart(
     Ingests the sample conversations (or yours), shows what is remembered and asks questions from a new session. Needs
     no key and no network. A second run reuses the store.
     """
+    as_of = in_zone(as_of)
     resumed = Path(store).exists()
     utterances = read_all(files or samples())
     Path(store).parent.mkdir(parents=True, exist_ok=True)

@@ -25,7 +25,7 @@ from agent_memory.cli.options import (
     one_user,
 )
 from agent_memory.cli.terminal import clean, emit, emit_line, one_line, stdout
-from agent_memory.cli.views import context_view, day, hit_table, section_view
+from agent_memory.cli.views import context_view, day, hit_table, in_zone, section_view
 
 if TYPE_CHECKING:
     from agent_memory.models import Reflection
@@ -103,9 +103,9 @@ def search(
             types=types,
             kinds=kinds,
             tags=tags,
-            created_after=since,
-            created_before=until,
-            as_of=as_of,
+            created_after=in_zone(since),
+            created_before=in_zone(until),
+            as_of=in_zone(as_of),
             min_confidence=confidence,
             min_importance=importance,
             threshold=threshold,
@@ -149,7 +149,7 @@ def context(
         memory.warm()  # loading the model is not part of what a context costs
         options: ContextOptions = {
             "budget": budget,
-            "as_of": as_of,
+            "as_of": in_zone(as_of),
             "filters": filters,
             "groups": groups or (),
             "agent_id": agent,
@@ -200,7 +200,7 @@ def reflect(
             groups=groups or (),
             agent_id=agent,
             project_id=project,
-            as_of=as_of,
+            as_of=in_zone(as_of),
             filters=filters,
         )
     if as_json:

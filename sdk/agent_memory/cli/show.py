@@ -25,6 +25,7 @@ from agent_memory.cli.terminal import counted, emit, one_line, stdout
 from agent_memory.cli.views import (
     day,
     heading,
+    in_zone,
     memory_table,
     profile_view,
     show_zone_of,
@@ -97,7 +98,7 @@ def show(
             show_zone_of(scope.thread(thread), scope)
             emit(of_thread) if as_json else _show_thread(console, of_thread)
         else:
-            of_user = user_view(scope, types=types, as_of=as_of, filters=filters)
+            of_user = user_view(scope, types=types, as_of=in_zone(as_of), filters=filters)
             emit(of_user) if as_json else _show_user(console, of_user, superseded)
 
 

@@ -236,6 +236,11 @@ def zone_name() -> str:
     return str(_zone.get())
 
 
+def in_zone(moment: datetime | None) -> datetime | None:
+    """A time that was typed: without a zone it is that of the user."""
+    return moment.replace(tzinfo=_zone.get()) if moment and moment.tzinfo is None else moment
+
+
 def local(moment: datetime) -> datetime:
     """A time where the user is."""
     from agent_memory.models import there
