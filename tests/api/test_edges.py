@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
+import httpx2 as httpx
 import pytest
 from api_world import client_of, serving
+from fastapi import FastAPI
 
 from agent_memory import AsyncMemory
 from agent_memory.api import ApiSettings, server
@@ -308,3 +310,18 @@ async def test_the_server_does_not_wait_for_a_body_that_never_arrives():
     await limited({"type": "http", "method": "POST", "path": "/", "headers": []}, receive, send)
     assert said[0]["status"] == 408
     assert (b"connection", b"close") in said[0]["headers"]
+
+
+async def test_no_answer_waits_until_an_earlier_part_is_acknowledged(monkeypatch: pytest.MonkeyPatch):
+    """With Nagle's algorithm the body of each answer would follow its head 40 ms later."""
+    at_once: list[int] = []
+    made = server._Connection.connection_made
+
+    def noted(connection: server._Connection, transport: asyncio.Transport) -> None:
+        at_once.append(transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        made(connection, transport)
+
+    monkeypatch.setattr(server._Connection, "connection_made", noted)
+    async with server.running(FastAPI()) as url, httpx.AsyncClient() as client:
+        assert (await client.get(url)).status_code == 404
+    assert at_once == [1]

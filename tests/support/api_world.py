@@ -76,7 +76,8 @@ async def serving(
 async def listening(config: uvicorn.Config) -> AsyncIterator[str]:
     """An application on a port of its own, in this event loop; its URL."""
     server = _Quiet(config)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
+        listener.bind(("127.0.0.1", 0))
         task = asyncio.create_task(server.serve(sockets=[listener]))
         await server.answers.wait()
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
