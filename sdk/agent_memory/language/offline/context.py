@@ -24,9 +24,11 @@ _JOINT = bounded(r"[,;]\s+|\s+(?:and|but|so|because|while)\s+")
 _ONWARD = bounded(r"\b(?:start|starts|starting|beginning|from|effective|due)\b(?: in| on)? [A-Za-z\d]+", re.I)
 _BOOKED = bounded(
     rf"\b{either('booked reserved scheduled arranged planned registered signed_up invited')}\b"
-    r".*(?: (?:for|on|from|in)|:) ",
+    r".*(?: (?:for|on|from|in)|:) "
+    r"|\b(?:was|were|been|got) (?:asked|invited|told|chosen|advised|requested) to [a-z]+ .*\b(?:on|in) ",
     re.I,
 )
+"""What stands before the time of something arranged or asked for, which lies ahead of it."""
 _PLAIN_PAST = bounded(
     rf"^(?:(?:and|but|so|then) )?(?:(?:i|we|he|she|they|(?-i:[A-Z][a-z]+)|(?:my|our|the) [a-z]+[^\Ws]) )?"
     rf"(?:(?:just|also|already|finally) )?{plain_words(lexicon.BASE_OR_PAST)}\b",

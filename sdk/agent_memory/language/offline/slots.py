@@ -244,7 +244,8 @@ def _told(
         known = named_so and near and (dated or again or clause.verb in _CHANGING)
         changed = clause.change or clause.verb in _CHANGING or "not" in clause.rest
         corrected = changed and len(clause.thing) <= _LONGEST_CHANGED and clause.thing[0].lower() not in _NO_THING
-        stated = clause.definite or clause.thing[0].lower() in lexicon.ATTRIBUTES or known or corrected
+        of_day = clause.verb == "be" and len(concrete) >= _LEAST_EVENT and lexicon.WEEKDAYS.issuperset(clause.thing)
+        stated = clause.definite or clause.thing[0].lower() in lexicon.ATTRIBUTES or known or corrected or of_day
         return "value" if stated and not ordered else None
     if not mine:
         lasting = clause.verb in {"be", "have", "like", "love", "hate", "stand"} or clause.verb in _LASTING
