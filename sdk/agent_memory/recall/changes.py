@@ -2,8 +2,8 @@
 
 A ranking shows what is similar to a question, not what is current: the first statement of a value is often more similar
 to the question than the later one that replaced it. So the hits are compared in pairs. A pair about one thing is shown
-in order of time: the newer one first, and the older one below it with a mark. There are two marks. One says that the
-older is earlier, which is always true. The other says that it changed since, if words or figures show it. A wrong
+in order of time: the newer one first, and the older one below it with a mark. There are two marks. `earlier` says that
+it is the older one, which is always true. `changed since` follows only if words or figures show a change. A wrong
 comparison loses nothing: both are shown, each with its day.
 """
 
@@ -166,6 +166,7 @@ def newer_versions(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> dict
         key=lambda pair: (-pair[0], pair[1].id, pair[2].id),
     )
     told_ids = {hit.memory.id for hit in told}
+    shown_newer = {new.id for evidence, _, new, shown, _ in pairs if shown and evidence >= LEAST}
     found: dict[str, Newer] = {}
     sure: dict[str, float] = {}  # the evidence that a memory is the newer one of a pair; the highest comes first
     added: set[str] = set()
@@ -174,7 +175,7 @@ def newer_versions(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> dict
             break
         is_told = new.id in told_ids or new.id in added
         if is_told:
-            is_surer = shown or sure.get(old.id, 0.0) <= evidence + SURER
+            is_surer = shown or (old.id not in shown_newer and sure.get(old.id, 0.0) <= evidence + SURER)
             may_mark = is_surer and len(found) < MARKED + len(added)
         else:
             may_mark = bool(linked or shown) and len(added) < ADDED

@@ -144,8 +144,8 @@ def memory_line(
         used["earlier"] = True
     if newer is not None:
         used["newer_id"] = newer.id
-        mark = "changed since" if newer.is_change else "newer told"
-        note = f"{note}, {mark}" if note else f"earlier, {mark}"
+        note = f"{note}, earlier" if note else "earlier"
+        note += ", changed since" if newer.is_change else ""
     talk = None
     if memory.kind == "chunk":
         used["kind"] = memory.kind
