@@ -27,7 +27,6 @@ SCOPES = (
     "user_documents",
     "user_controls",
     "user",
-    "group",
     "static",
 )
 SOURCES = [*(PACKAGE / "scopes" / f"{name}.py" for name in SCOPES), PACKAGE / "operators.py", PACKAGE / "memory.py"]

@@ -13,7 +13,7 @@ from store_requests import asked_meanwhile, record_requests
 from store_scan import documents, scan
 
 from agent_memory import AsyncMemory
-from agent_memory.api import replies
+from agent_memory.api import binding
 from agent_memory.forgetting.deletion import finish_forgettings
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded
@@ -110,7 +110,7 @@ async def test_a_claim_is_waited_for_and_taken_over_when_its_owner_is_dead(
     memory: AsyncMemory, instances: list[httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch
 ):
     await claim(memory)
-    monkeypatch.setattr(replies, "WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(binding, "WAIT_SECONDS", 0.1)
     waited = await instances[0].post("/v1/memories", json=TEA, headers=KEY)
     assert (waited.status_code, waited.json()["error"]["code"]) == (503, "store_unavailable")
     assert "retry-after" in waited.headers
@@ -144,14 +144,14 @@ async def test_what_is_answered_during_a_forgetting_is_not_kept(
 ):
     made = (await instances[0].post("/v1/memories", json=TEA, headers={"x-user-id": "alice"})).json()
     done, go_on = asyncio.Event(), asyncio.Event()
-    real = replies.keep_reply
+    real = binding.keep_reply
 
     async def late(*given: Any) -> None:
         done.set()
         await go_on.wait()
         await real(*given)
 
-    monkeypatch.setattr(replies, "keep_reply", late)
+    monkeypatch.setattr(binding, "keep_reply", late)
     path = f"/v1/memories/{made['id']}"
     patch = asyncio.create_task(instances[0].patch(path, json={"pinned": True}, headers=KEY))
     await done.wait()
@@ -226,7 +226,7 @@ async def test_many_answers_are_cleared_together(monkeypatch: pytest.MonkeyPatch
 
 async def test_a_slow_write_gives_signs_of_life_and_waiting_for_it_only_reads(monkeypatch: pytest.MonkeyPatch):
     record_requests(monkeypatch)
-    monkeypatch.setattr(replies, "RENEW_SECONDS", 0.05)
+    monkeypatch.setattr(binding, "RENEW_SECONDS", 0.05)
     embeddings = HeldEmbeddings()
     async with (
         AsyncMemory.local(chat_model=ScriptedChat(), embedding_model=embeddings) as memory,
@@ -261,7 +261,7 @@ async def test_answers_are_the_users_own_for_ten_minutes_and_in_no_export(
     memory: AsyncMemory, instances: list[httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch
 ):
     await instances[0].post("/v1/memories", json=TEA, headers=KEY)
-    monkeypatch.setattr(replies, "MOST_BYTES", 10)
+    monkeypatch.setattr(binding, "MOST_BYTES", 10)
     large = {"content": "Owns a large boat"}
     headers = KEY | {"idempotency-key": "key-2"}
     assert (await instances[0].post("/v1/memories", json=large, headers=headers)).status_code == 201

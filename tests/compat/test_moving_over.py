@@ -35,5 +35,5 @@ def test_every_block_of_a_page_on_one_system_runs(page: Path):
 
 def test_the_page_names_every_facade():
     modules = {path.stem for path in Path(agent_memory.compat.__path__[0]).glob("[a-z]*.py")}
-    parts = {"agent_profile", "agent_records", "agent_tools", "knowledge_base", "relevance"}  # of the agent's
+    parts = {"agent_profile", "agent_records", "knowledge_base"}  # of the agent's
     assert {name for name in modules - parts if f"agent_memory.compat.{name}" not in PAGE.read_text()} == set()

@@ -58,9 +58,10 @@ from agent_memory.rules.switches import Rules
 from agent_memory.screening import orders, screen, secrets
 from agent_memory.screening.injected import without_injected
 from agent_memory.settings import PolicySettings
-from agent_memory.steps import corrections, reprocess
+from agent_memory.steps import reprocess
 from agent_memory.steps.gather import cut
 from agent_memory.steps.index import parts_of
+from agent_memory.steps.summarize import says
 from agent_memory.text import dates, figures, likeness, names, restated, sentences, terms
 from agent_memory.text.folding import folded, seen
 from agent_memory.text.tokens import TiktokenCounter
@@ -285,7 +286,7 @@ ENTRIES: dict[str, Callable[[str], object]] = {
     "documents for a model": lambda text: as_document(ExtractInput(before=[], turns=[turn(text)])),
     "tokens": lambda text: (COUNTER.count(text), COUNTER.truncate(text, 50)),
     "cutting": lambda text: (list(cut(text, 1000)), parts_of({"t": text})),
-    "corrections": lambda text: corrections.says(text, text, text[: len(text) // 2]),
+    "corrections": lambda text: says(text, text, text[: len(text) // 2]),
     "matching": lambda text: reprocess.likeness(memory(text), memory(f"{text} x")),
     "hashed vectors": embed_text,
     "tokens of MiniLM": lambda text: encoder().encode(text[:20_000].encode(errors="replace").decode()),

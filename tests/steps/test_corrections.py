@@ -16,7 +16,7 @@ from agent_memory.language.offline import OfflineChat
 from agent_memory.language.tasks import SummarizeInput
 from agent_memory.processing.driver import run_workflow
 from agent_memory.settings import Limits
-from agent_memory.steps.corrections import read_untold, says
+from agent_memory.steps.summarize import read_untold, says
 from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.cursors import read_cursor

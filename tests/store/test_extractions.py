@@ -9,8 +9,8 @@ from store_requests import asked_meanwhile, record_requests
 from agent_memory import AsyncMemory
 from agent_memory.store.client import Store
 from agent_memory.store.containers import COUNTER, MEMORIES
+from agent_memory.store.counters import count_extraction, count_extractions
 from agent_memory.store.cursors import Cursor, cursor_document
-from agent_memory.store.extractions import count_extraction, count_extractions
 from agent_memory.store.ids import COUNTERS_THREAD
 
 PLACE = ("alice", COUNTERS_THREAD)

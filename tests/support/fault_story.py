@@ -8,8 +8,8 @@ from collections import Counter
 from agent_memory import AsyncMemory
 from agent_memory.remembering.untold import untold_threads
 from agent_memory.store.containers import MEMORIES, SUMMARIES
+from agent_memory.store.counters import count_extractions
 from agent_memory.store.cursors import read_cursor
-from agent_memory.store.extractions import count_extractions
 from embedded_cosmos.faults import FaultPlan, FaultRule
 
 THREADS = ("t0", "t1")

@@ -32,7 +32,7 @@ from agent_memory.memory import AsyncMemory
 from agent_memory.remote.http import error_of
 
 if TYPE_CHECKING:
-    from agent_memory.mcp.door import Work
+    from agent_memory.mcp.calls import Work
 
 PATH = "/mcp"
 METADATA_PATH = "/.well-known/oauth-protected-resource"
@@ -156,7 +156,7 @@ class _HttpDoor:
 
     async def ask(self, work: Work[T]) -> T:
         """Does the work on the memory of the credential's user."""
-        from agent_memory.mcp.door import Visit
+        from agent_memory.mcp.calls import Visit
 
         guest = _guest.get()
         memory, processing = cast(AsyncMemory, guest.app.state.memory), cast(Processing, guest.app.state.processing)

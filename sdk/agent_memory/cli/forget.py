@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from agent_memory.cli.ids import full_id
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     JsonOption,
@@ -20,7 +19,7 @@ from agent_memory.cli.options import (
     one_user,
 )
 from agent_memory.cli.terminal import clean, counted, emit, one_line, stdout
-from agent_memory.cli.views import in_zone, table
+from agent_memory.cli.views import full_id, in_zone, table
 
 if TYPE_CHECKING:
     from agent_memory.models import ForgetItem, ForgetReceipt

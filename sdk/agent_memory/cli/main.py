@@ -16,12 +16,10 @@ except ImportError as error:
     raise SystemExit(f"the command line needs its extra: {how_to_install('cli,local')}") from error
 
 from agent_memory.cli import (
-    doctor,
     estimate,
     evaluate,
     forget,
     ingest,
-    judge,
     mcp,
     operate,
     quickstart,
@@ -87,7 +85,7 @@ app.command(epilog=forget.EXAMPLES)(forget.forget)
 app.command(epilog=transfer.EXPORT_EXAMPLES)(transfer.export)
 app.command("import", epilog=transfer.IMPORT_EXAMPLES)(transfer.import_)
 app.command(epilog=status.EXAMPLES)(status.status)
-app.command(epilog=doctor.EXAMPLES)(doctor.doctor)
+app.command(epilog=status.DOCTOR_EXAMPLES)(status.doctor)
 app.command(epilog=estimate.EXAMPLES)(estimate.estimate)
 app.command("dead-letters", epilog=operate.LETTERS_EXAMPLES)(operate.dead_letters)
 app.command(epilog=serve.EXPLORE_EXAMPLES)(serve.explore)
@@ -95,7 +93,7 @@ app.command(epilog=serve.SERVE_EXAMPLES)(serve.serve)
 app.command(epilog=mcp.EXAMPLES)(mcp.mcp)
 app.command("api-key", epilog=serve.KEY_EXAMPLES)(serve.api_key)
 app.command("eval", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
-app.command(epilog=judge.EXAMPLES)(judge.judge)
+app.command(epilog=evaluate.JUDGE_EXAMPLES)(evaluate.judge)
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from agent_memory.extras import how_to_install
 
 if TYPE_CHECKING:
     from agent_memory.mcp import Door
-    from agent_memory.mcp.door import Work
+    from agent_memory.mcp.calls import Work
 
 T = TypeVar("T")
 
@@ -91,7 +91,7 @@ async def _door(store: str, url: str | None, user: str) -> AsyncIterator[Door]:
 
     from agent_memory import AsyncMemory
     from agent_memory.mcp import OneUser
-    from agent_memory.mcp.door import for_user
+    from agent_memory.mcp.calls import for_user
     from agent_memory.settings import Environment
     from agent_memory.sharing.shared import SharedStore
 

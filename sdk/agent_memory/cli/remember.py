@@ -9,7 +9,6 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from agent_memory.cli.ids import full_id, short_id
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     DEFAULT_USER,
@@ -22,7 +21,7 @@ from agent_memory.cli.options import (
     one_user,
 )
 from agent_memory.cli.terminal import clean, emit, one_line, stdout
-from agent_memory.cli.views import day, day_and_time, heading, memory_table, table
+from agent_memory.cli.views import day, day_and_time, full_id, heading, memory_table, short_id, table
 from agent_memory.errors import InvalidInput
 
 if TYPE_CHECKING:

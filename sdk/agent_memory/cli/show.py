@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agent_memory.cli.ids import full_id, short_id
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     AsOfOption,
@@ -24,10 +23,12 @@ from agent_memory.cli.options import (
 from agent_memory.cli.terminal import counted, emit, one_line, stdout
 from agent_memory.cli.views import (
     day,
+    full_id,
     heading,
     in_zone,
     memory_table,
     profile_view,
+    short_id,
     show_zone_of,
     summary_lines,
     summary_view,

@@ -1,7 +1,8 @@
-"""`agent-memory status`: a store at a glance: its contents, waiting work and failures."""
+"""`agent-memory status` and `doctor`: a store at a glance, and whether everything that is set up answers."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
@@ -13,11 +14,15 @@ from rich.table import Table
 from rich.text import Text
 
 from agent_memory.cli.options import DEFAULT_STORE, JsonOption, StoreOption, examples, existing_store, invocation
-from agent_memory.cli.terminal import clean, counted, emit, one_line, stdout
+from agent_memory.cli.reembed import store_model
+from agent_memory.cli.terminal import clean, counted, emit, one_line, stderr, stdout
 from agent_memory.cli.views import day, day_and_time, table
+from agent_memory.errors import AgentMemoryError
 
 if TYPE_CHECKING:
+    from agent_memory.language.examination import Examination, Finding
     from agent_memory.models import Health, Stats
+
 
 BAR = 12
 """Characters of the longest bar."""
@@ -114,3 +119,65 @@ def _users(users: Mapping[str, Stats], width: int) -> RenderableType:
         made.add_row(*(cell(user, counts) for cell in columns.values()))
     more = [Text(f"and {len(users) - len(largest)} more users", style="dim")] if len(users) > len(largest) else []
     return Group("", made, *more)
+
+
+DOCTOR_EXAMPLES = examples("doctor", "doctor --store memory.db --json")
+
+
+def doctor(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
+    """Ask each model of the environment one small question.
+
+    Reports how each model is called, its latency, the limits that its service states, and what to change. An extraction
+    costs about 2,000 tokens. If there is a store, it also reports whether its vectors come from this embedding model.
+    The exit status is 1 if a model does not answer, or if the store uses another one.
+    """
+    from agent_memory.language.defaults import models_named_by
+    from agent_memory.language.examination import examine
+    from agent_memory.settings import Environment
+
+    environment = Environment()
+    found = asyncio.run(examine(*models_named_by(environment)))
+    try:
+        filled_by = asyncio.run(store_model(store, environment))
+    except AgentMemoryError as error:
+        stderr().print(f"The store's embedding model could not be read: {error}", soft_wrap=True)
+        filled_by = None
+    if filled_by is not None:
+        to = environment.embeddings or "PROVIDER:MODEL"
+        way_out = f"Set AGENT_MEMORY_EMBEDDINGS to the store's model, or: {invocation('reembed', '--to', to)}"
+        found = found.beside(filled_by, way_out)
+    if as_json:
+        emit(found)
+    else:
+        stdout().print(_shown(found))
+    if not found.ok:
+        raise typer.Exit(1)
+
+
+def _shown(found: Examination) -> RenderableType:
+    parts: list[RenderableType] = [_finding(one) for one in found.findings]
+    if found.store_model:
+        parts.append(Text(f"The store uses {one_line(found.store_model)}.", style="dim"))
+    parts += [Text(f"{role} is switched off.", style="dim") for role in found.roles_off]
+    return Group(*parts)
+
+
+def _finding(one: Finding) -> RenderableType:
+    made = Table.grid(padding=(0, 2))
+    made.add_column(style="dim", no_wrap=True)
+    made.add_row(one.part, Text(one_line(one.model), style="bold"))
+    state = f"answers, {one.seconds:.1f} s" if one.answers else Text("DOES NOT ANSWER", style="bold")
+    made.add_row("state", state)
+    if one.problem:
+        made.add_row("problem", one_line(one.problem))
+    if one.dialect:
+        made.add_row("called by", one.dialect)
+    if one.dimensions:
+        made.add_row("vectors", f"{one.dimensions} dimensions")
+    if one.usage.model_calls:
+        made.add_row("cost", f"{one.usage.input_tokens} tokens in, {one.usage.output_tokens} out")
+    for name, value in one.quota.items():
+        made.add_row("limits", one_line(f"{name}: {value}"))
+    for advice in one.advice:
+        made.add_row("advice", advice)
+    return Group(made, "")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from agent_memory.compat.agent_profile import AgentProfile
+from agent_memory.compat.agent_profile import TOOLS, AgentProfile, tool_arguments
 from agent_memory.compat.agent_records import (
     Diagnosis,
     Difference,
@@ -16,7 +16,6 @@ from agent_memory.compat.agent_records import (
     missing_of,
     note_for_archive,
 )
-from agent_memory.compat.agent_tools import TOOLS, tool_arguments
 from agent_memory.compat.knowledge_base import (
     CrossSession,
     KnowledgeBase,

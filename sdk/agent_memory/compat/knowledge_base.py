@@ -1,9 +1,16 @@
-"""A knowledge base under the Agent Service's names: archived conversations and documents of one user."""
+"""A knowledge base under the Agent Service's names: archived conversations and documents of one user.
+
+A profile's `relevance_threshold`, 0 to 1, was chosen for another embedding model: all-MiniLM-L6-v2 hardly reaches a
+cosine of 0.7. So a score is not a cosine. It is the probability that a conversation answers the question
+(`agent_memory.recall.relevance`). If that cannot be measured (hashed words, a memory on a server), the memory's own
+threshold corresponds to a score of 0.7.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
@@ -11,13 +18,13 @@ from pydantic import Field
 
 from agent_memory.compat.agent_profile import KnowledgeBaseResource
 from agent_memory.compat.agent_records import Difference
-from agent_memory.compat.relevance import Scale, scale_of
 from agent_memory.errors import ConfigurationError, InvalidInput
 from agent_memory.language.callable_chat import Provider, as_chat_model
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
 from agent_memory.memory import AsyncMemory
 from agent_memory.models import Memory, Model, SearchFilters
 from agent_memory.recall.archive import topic_of
+from agent_memory.recall.relevance import relevance_curve
 from agent_memory.recall.render import quoted
 from agent_memory.recall.rerank import rerank
 from agent_memory.scopes import AsyncUserScope
@@ -295,3 +302,46 @@ def _document(memory: Memory, similarity: float | None = None, scale: Scale | No
         score=None if similarity is None or scale is None else scale.relevance(similarity),
         similarity=similarity,
     )
+
+
+DEFAULT_THRESHOLD = 0.7
+"""The default minimum score of an archived conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Converts a cosine to a relevance, and back."""
+
+    relevance: Callable[[float], float]
+    least_cosine: Callable[[float], float]
+
+
+async def scale_of(memory: AsyncMemory) -> Scale:
+    """The scale of a memory's embedding model.
+
+    Raises:
+        ModelError: if the model is unavailable.
+    """
+    try:
+        searcher = memory.runtime.searcher
+    except ConfigurationError:
+        return _by_threshold(RecallSettings().archive_threshold((await memory.health()).embedding_model))
+    curve = await relevance_curve(searcher.embeddings)
+    if curve is None:
+        return _by_threshold(searcher.settings.archive_threshold(searcher.embeddings.model_id))
+    return Scale(curve.relevance, curve.least_cosine)
+
+
+def _by_threshold(own: float) -> Scale:
+    """A scale of two straight lines. They meet at the memory's own threshold, where the relevance is the default."""
+    return Scale(
+        lambda similarity: max(0.0, _bent(similarity, own, DEFAULT_THRESHOLD)),
+        lambda score: _bent(score, DEFAULT_THRESHOLD, own),
+    )
+
+
+def _bent(value: float, bend: float, at_bend: float) -> float:
+    """A line from (0, 0) to the bend, and on to (1, 1)."""
+    if value <= bend:
+        return at_bend * value / bend
+    return at_bend + (1 - at_bend) * (value - bend) / (1 - bend)

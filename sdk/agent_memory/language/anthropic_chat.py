@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 from pydantic import ValidationError
 
 from agent_memory.extras import require
-from agent_memory.language.clients import LazyClient, call_errors
+from agent_memory.language.clients import LazyClient, call_errors, no_api_answer
 from agent_memory.language.dialects import Dialect
 from agent_memory.language.openai_protocol import read_body
-from agent_memory.language.refusals import no_api_answer
 from agent_memory.language.requests import Completion, Request, quota_of
 from agent_memory.language.service_chat import ChatOptions, ServiceChat
 from agent_memory.language.tasks import Data

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from agent_memory.errors import ModelError
 from agent_memory.extras import require
-from agent_memory.language.clients import LazyClient
+from agent_memory.language.clients import LazyClient, no_api_answer, status_error, timed_out, unreachable
 from agent_memory.language.dialects import Dialect
-from agent_memory.language.refusals import no_api_answer, status_error, timed_out, unreachable
 from agent_memory.language.requests import Completion, Request, quota_of
 from agent_memory.language.service_chat import ChatOptions, ServiceChat
 from agent_memory.logs import unlogged_requests

@@ -11,8 +11,8 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
+from agent_memory.language.clients import no_api_answer
 from agent_memory.language.dialects import Dialect
-from agent_memory.language.refusals import no_api_answer
 from agent_memory.language.requests import Completion, Request, quota_of
 from agent_memory.language.tasks import Data
 from agent_memory.models import Usage

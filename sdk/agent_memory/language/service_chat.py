@@ -17,10 +17,10 @@ from typing import Any, TypedDict, Unpack
 
 from agent_memory.errors import ModelError
 from agent_memory.language.answers import UnusableAnswer, read_answer
+from agent_memory.language.clients import RequestRejected
 from agent_memory.language.dialects import LARGEST_SIZE, Deployment, Dialect, ProtocolName, deployment
 from agent_memory.language.endpoints import shared_endpoint
 from agent_memory.language.prompts import ModelParameters, PromptFolder
-from agent_memory.language.refusals import RequestRejected
 from agent_memory.language.requests import Completion, Request
 from agent_memory.language.retries import RetryPolicy
 from agent_memory.language.tasks import In, Out, Task, TaskResult

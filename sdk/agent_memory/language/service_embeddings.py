@@ -11,8 +11,8 @@ from typing import Any, TypedDict, Unpack
 from pydantic import FiniteFloat, ValidationError
 
 from agent_memory.errors import ModelError
+from agent_memory.language.clients import RequestRejected, no_api_answer
 from agent_memory.language.endpoints import ModelRefused, shared_endpoint
-from agent_memory.language.refusals import RequestRejected, no_api_answer
 from agent_memory.language.retries import RetryPolicy
 from agent_memory.language.tasks import Data, Embedded, Vector
 from agent_memory.language.vectors import unit

@@ -1,6 +1,6 @@
 """The Model Context Protocol: one user's memory as tools, resources and prompts for an agent."""
 
-from agent_memory.mcp.door import Door, OneUser, Visit
-from agent_memory.mcp.server import make_server
+from agent_memory.mcp.calls import Door, OneUser, Visit
+from agent_memory.mcp.resources import make_server
 
 __all__ = ["Door", "OneUser", "Visit", "make_server"]

@@ -9,8 +9,7 @@ from mcp.server.mcpserver.tools.base import Tool
 from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
-from agent_memory.mcp.calls import Request, answer, answer_there
-from agent_memory.mcp.door import Door, Visit
+from agent_memory.mcp.calls import Door, Request, Visit, answer, answer_there
 from agent_memory.mcp.views import (
     ContextAnswer,
     MemoriesAnswer,

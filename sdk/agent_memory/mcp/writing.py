@@ -16,8 +16,7 @@ from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import ConfigDict, Field
 
 from agent_memory.errors import Conflict
-from agent_memory.mcp.calls import Request, answer, answer_there
-from agent_memory.mcp.door import Door, Visit
+from agent_memory.mcp.calls import Door, Request, Visit, answer, answer_there
 from agent_memory.mcp.reading import MemoryId, Query, ThreadId, Words
 from agent_memory.mcp.views import ForgetAnswer, ForgetView, MemoryAnswer, TurnsAnswer, line_of, told, view_of
 from agent_memory.models import FactKind, ForgetItem, ForgetReceipt, Model, UtcTime

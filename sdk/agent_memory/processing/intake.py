@@ -25,10 +25,9 @@ from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.counted import USER, ThreadCounter, UserCounter
-from agent_memory.store.counters import Counted, Counters, Turns
+from agent_memory.store.counters import Counted, Counters, Turns, count_extractions
 from agent_memory.store.cursors import read_cursor
 from agent_memory.store.documents import Document, to_document
-from agent_memory.store.extractions import count_extractions
 from agent_memory.store.ids import STORE_USER
 from agent_memory.telemetry import change_feed_failures, change_feed_lag
 

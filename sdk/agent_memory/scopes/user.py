@@ -1,4 +1,4 @@
-"""The scope of one user."""
+"""The scope of one user, and that of a group."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from agent_memory.models import (
     Context,
     ContextFormat,
     ContextSection,
+    Contributions,
     Filter,
     Hit,
+    Memory,
     MemoryConfig,
     ProcessResult,
     Reflection,
@@ -21,6 +23,7 @@ from agent_memory.models import (
     Signals,
     Stats,
     ThreadInfo,
+    Turn,
     UserProfile,
 )
 from agent_memory.processing.worker import Progress
@@ -29,6 +32,7 @@ from agent_memory.recall.early import ContextOptions, stream
 from agent_memory.recall.reflection import reflect_on
 from agent_memory.rules.quotas import budget_of, over_budget
 from agent_memory.rules.switches import Asked
+from agent_memory.runtime import Home
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.listing import find_too
 from agent_memory.scopes.shared import check_material, check_recent, count_stats, tell, thread_infos
@@ -38,9 +42,12 @@ from agent_memory.scopes.user_documents import UserDocuments
 from agent_memory.scopes.user_memories import UserMemories
 from agent_memory.settings import QueryStrategy
 from agent_memory.steps.table import UserStep, check_option, check_step
-from agent_memory.store.documents import validated
-from agent_memory.store.ids import check_id
+from agent_memory.store import queries
+from agent_memory.store.containers import MEMORIES, TURNS
+from agent_memory.store.documents import from_document, validated
+from agent_memory.store.ids import check_id, group_owner
 from agent_memory.store.threads import newest_threads
+from agent_memory.store.turns import in_order
 
 
 class AsyncUserScope(UserMemories, UserDocuments, UserControls):
@@ -278,4 +285,35 @@ class AsyncUserScope(UserMemories, UserDocuments, UserControls):
                 "budget": await budget_of(self._runtime.store, self._runtime.tools.policy, self.user_id),
                 "paused": await over_budget(self._runtime.store, self._runtime.tools.policy, self.user_id),
             }
+        )
+
+
+class AsyncGroupScope(AsyncUserScope):
+    """Everything that a group shares: the methods of a user's scope, with the group's own memory and settings.
+
+    What a member writes through the handle carries the member's id (`contributor_id`). It belongs to the group: it
+    stays when the member is forgotten, and `contributions` finds it.
+    """
+
+    def __init__(self, home: Home, group_id: str, asked: Asked | None = None, member: str | None = None) -> None:
+        self._home = home
+        self._asked = asked or Asked()
+        self.user_id = group_owner(group_id)
+        self.group_id = group_id
+        self.member = None if member is None else check_id(member, "member")
+
+    @audited(changes=False)
+    async def contributions(self, member: str) -> Contributions:
+        """What a member has written here, and the memories derived only from it, oldest first.
+
+        Raises:
+            InvalidInput: if the id is invalid.
+        """
+        store, who = self._runtime.store, check_id(member, "member")
+        turns = await store.query(TURNS, queries.TURNS_OF_CONTRIBUTOR, (self.user_id,), contributor=who)
+        rows = await store.query(MEMORIES, queries.MEMORIES_OF_CONTRIBUTOR, (self.user_id,), contributor=who)
+        memories = [from_document(Memory, row) for row in rows]
+        return Contributions(
+            turns=in_order([from_document(Turn, row) for row in turns]),
+            memories=sorted(memories, key=lambda memory: (memory.created_at, memory.id)),
         )

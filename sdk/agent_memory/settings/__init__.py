@@ -37,12 +37,10 @@ from agent_memory.settings.recall import (
     RecallSettings as RecallSettings,
     read_recall as read_recall,
 )
-from agent_memory.settings.webhook import (
-    Webhook as Webhook,
-    is_public as is_public,
-)
 from agent_memory.settings.work import (
     DEFAULT_CADENCE as DEFAULT_CADENCE,
     Cadence as Cadence,
     Limits as Limits,
+    Webhook as Webhook,
+    is_public as is_public,
 )

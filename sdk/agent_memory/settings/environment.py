@@ -28,8 +28,7 @@ from agent_memory.settings.policy import (
     read_tiers,
 )
 from agent_memory.settings.recall import QueryStrategy, RecallSettings, read_recall
-from agent_memory.settings.webhook import Webhook
-from agent_memory.settings.work import DEFAULT_CADENCE, Cadence
+from agent_memory.settings.work import DEFAULT_CADENCE, Cadence, Webhook
 
 CADENCE_FIELDS = {
     "extract": "extract_every",

@@ -13,7 +13,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from agent_memory.calibration import MEASURED, OTHERS
 from agent_memory.errors import ConfigurationError
 from agent_memory.models import Signals
-from agent_memory.settings.variables import read_variables
+from agent_memory.settings.models import read_variables
 
 QueryStrategy = Literal["as_is", "prepend", "rewrite", "hyde"]
 """How to handle a question that is not self-contained: not at all; add key terms of the conversation; let a model

@@ -24,9 +24,9 @@ from agent_memory.models import Memory, ProcessResult, content_hash, iso, now
 from agent_memory.steps.gather import StepRequest, Tools, view_facts
 from agent_memory.steps.step import Draft, Effects, Step, Supersession
 from agent_memory.store.containers import MEMORIES
+from agent_memory.store.counters import count_extractions
 from agent_memory.store.cursors import StoredCursor, read_cursor
 from agent_memory.store.documents import to_document
-from agent_memory.store.extractions import count_extractions
 from agent_memory.store.ids import USER_THREAD, derived_id
 from agent_memory.store.memories import nearest_active, newest_facts, recorded_since
 

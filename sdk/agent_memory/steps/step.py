@@ -24,9 +24,9 @@ from agent_memory.settings import Cadence
 from agent_memory.steps.gather import StepRequest, Tools
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
+from agent_memory.store.counters import count_extraction
 from agent_memory.store.cursors import Cursor, StoredCursor, advance, read_ahead, read_cursor
 from agent_memory.store.documents import Document, create, delete, patch, upsert
-from agent_memory.store.extractions import count_extraction
 from agent_memory.store.ids import USER_THREAD, cursor_id
 from agent_memory.store.memories import get_memory, reaffirm
 

@@ -8,8 +8,8 @@ from typing import Any
 from agent_memory.compat.azure_cosmos.connection import Connection
 from agent_memory.compat.azure_cosmos.documents import (
     moment,
+    no_expiry,
 )
-from agent_memory.compat.azure_cosmos.local import no_expiry
 from agent_memory.errors import InvalidInput, NotFound
 from agent_memory.store.containers import SUMMARIES
 from agent_memory.store.ids import USER_SUMMARY_THREAD, summary_id, user_summary_id

@@ -40,12 +40,6 @@ from agent_memory.language.tasks.memories import (
     SynthesizeInput as SynthesizeInput,
     SynthesizeOutput as SynthesizeOutput,
 )
-from agent_memory.language.tasks.ports import (
-    ChatModel as ChatModel,
-    Embedded as Embedded,
-    EmbeddingModel as EmbeddingModel,
-    Vector as Vector,
-)
 from agent_memory.language.tasks.questions import (
     HYDE as HYDE,
     QUERY_REWRITE as QUERY_REWRITE,
@@ -87,15 +81,17 @@ from agent_memory.language.tasks.talk import (
     SummaryView as SummaryView,
 )
 from agent_memory.language.tasks.task import (
+    ChatModel as ChatModel,
     Data as Data,
+    Embedded as Embedded,
+    EmbeddingModel as EmbeddingModel,
+    FactView as FactView,
     In as In,
+    MessageView as MessageView,
+    NoteView as NoteView,
     Out as Out,
     Task as Task,
     TaskResult as TaskResult,
-)
-from agent_memory.language.tasks.views import (
-    FactView as FactView,
-    MessageView as MessageView,
-    NoteView as NoteView,
     TurnView as TurnView,
+    Vector as Vector,
 )

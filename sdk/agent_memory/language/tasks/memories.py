@@ -6,8 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from agent_memory.language.tasks.task import Data, Task
-from agent_memory.language.tasks.views import FactView
+from agent_memory.language.tasks.task import Data, FactView, Task
 
 
 class ProfileView(Data):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from agent_memory.language.tasks.task import Data, Task
-from agent_memory.language.tasks.views import LocalTime, NoteView
+from agent_memory.language.tasks.task import Data, LocalTime, NoteView, Task
 
 
 class RerankInput(Data):

@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
-from agent_memory.language.tasks.task import Data, Task
-from agent_memory.language.tasks.views import MessageView, TurnView
+from agent_memory.language.tasks.task import Data, MessageView, Task, TurnView
 from agent_memory.models import Extraction, FactKind, UtcTime
 
 Kind = Annotated[
