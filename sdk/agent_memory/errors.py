@@ -34,7 +34,7 @@ class InvalidInput(AgentMemoryError):
 
 
 class NotFound(AgentMemoryError):
-    """There is no such item in this scope. Another user's items look like this too."""
+    """There is no such item in this scope. An item of another user gives the same error."""
 
     code = "not_found"
 

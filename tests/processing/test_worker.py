@@ -11,7 +11,7 @@ from agent_memory import AsyncMemory, Cadence, Memory
 from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.offline import OfflineChat
-from agent_memory.processing.worker import PARALLEL, Pace
+from agent_memory.processing.worker import DRAIN_STALLS, PARALLEL, Pace
 from agent_memory.store.containers import COUNTER, MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import SETTINGS_THREAD, USER_THREAD, cursor_id
@@ -169,6 +169,29 @@ async def test_what_a_model_cannot_do_now_is_left_and_done_later(chat: ScriptedC
         down = False
         assert await memory.drain(timeout=300) == 0
         assert len(await memory.user("alice").memories()) == 1
+
+
+@simulated_time
+async def test_draining_goes_on_as_long_as_it_gets_further(chat: ScriptedChat):
+    threads, answered = DRAIN_STALLS + 3, float("-inf")
+
+    def once_a_pass(task: str, call: int) -> ModelError | None:
+        nonlocal answered
+        clock = asyncio.get_running_loop().time()
+        if clock - answered < 1:
+            return ModelError("busy", retryable=True, retry_after=0)
+        answered = clock
+        return None
+
+    chat.fault = once_a_pass
+    async with AsyncMemory.local(
+        chat_model=chat,
+        embedding_model=HashingEmbeddings(),
+        cadence=Cadence(extract=9, summarize=0, profile=0, reconcile=0, idle_seconds=0),
+    ) as memory:
+        for number in range(threads):
+            await memory.user("alice").thread(f"t{number}").add("user", f"fact: place {number}=Lisbon, since May")
+        assert await memory.drain() == 0
 
 
 @simulated_time

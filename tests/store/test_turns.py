@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from agent_memory import AsyncMemory
 from agent_memory.errors import Conflict, InvalidInput, StoreUnavailable
 from agent_memory.models import TurnInput
+from agent_memory.store.turns import answers_to
 
 SAID = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -97,6 +98,10 @@ async def test_one_id_twice_in_one_call(memory: AsyncMemory):
     assert (await chat.add_many([same, same])).created == 1
     with pytest.raises(Conflict):
         await chat.add_many([{**same, "id": "two"}, {**same, "id": "two", "content": "y"}])
+    picture = {"type": "image", "url": "https://example.com/a.png"}
+    with pytest.raises(Conflict):
+        await chat.add_many([{**same, "id": "two"}, {**same, "id": "two", "parts": [picture]}])
+    assert [turn.id for turn in await chat.turns()] == ["one"]
 
 
 @pytest.mark.req("S1-19")
@@ -149,3 +154,11 @@ async def test_a_time_of_the_callers_own_belongs_to_a_turn(memory: AsyncMemory, 
     assert (await chat.add("user", "hello", id="a", created_at=SAID)).created == 0
     assert (await chat.add("user", "hello", id="a")).created == 0  # no time is no other time
     assert [turn.created_at for turn in await chat.turns()] == [SAID]
+
+
+async def test_what_the_system_says_is_no_answer(memory: AsyncMemory, local: AsyncMemory):
+    chat = memory.user("alice").thread("t1")
+    said = [("user", "q1"), ("system", "s"), ("assistant", "a1"), ("tool", "t"), ("user", "q2"), ("assistant", "a2")]
+    await chat.add_many([{"role": role, "content": id, "id": id} for role, id in said])
+    asked = [turn for turn in await chat.turns() if turn.id == "q1"]
+    assert await answers_to(local.runtime.store, asked) == {"a1": "q1", "t": "q1"}

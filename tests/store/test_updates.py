@@ -1,5 +1,7 @@
 """Optimistic writes: nobody's change is lost to one that was made at the same time, and no attempt goes on for ever."""
 
+import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -10,7 +12,8 @@ from agent_memory.errors import Conflict, StoreUnavailable
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import COUNTER, SUMMARIES
-from agent_memory.store.counters import Counters
+from agent_memory.store.counted import ThreadCounter
+from agent_memory.store.counters import Counters, Counting
 from agent_memory.store.documents import Document
 from agent_memory.store.memories import reaffirm
 from agent_memory.store.updates import ATTEMPTS, change_document, change_existing
@@ -150,3 +153,28 @@ async def test_a_repetition_that_is_noted_late_does_not_take_back_a_later_one(lo
     for day in days:
         await reaffirm(local.runtime.store, (fact.user_id, fact.thread_id), fact.id, day)
     assert (await alice.get(fact.id)).reaffirmed_at == days[0]
+
+
+async def test_what_was_said_before_a_memory_does_not_repeat_it(local: AsyncMemory):
+    alice = local.user("alice")
+    fact = await alice.remember("Allergic to peanuts")
+    key = (fact.user_id, fact.thread_id)
+    await reaffirm(local.runtime.store, key, fact.id, fact.created_at - timedelta(days=1))
+    assert (await alice.get(fact.id)).reaffirmed_at is None
+
+
+async def test_a_turn_taken_back_twice_counts_once(store: Store):
+    counters = Counters(store, ("extract", "summarize"))
+    await store.create("memories_turns", {"id": "turn0", "user_id": "alice", "thread_id": "t1", "type": "draft"})
+    await counters.count(*KEY, [("turn0", 1), ("turn1", 1), ("turn2", 1)])
+    once = [await counters.take_back(*KEY, "turn2", 1, ["extract"]) or await counters.get(*KEY) for _ in range(2)]
+    assert [one.done for one in once] == [{"summarize": 1}] * 2
+
+
+async def test_what_the_total_includes_of_a_thread_never_falls(store: Store):
+    counting = Counting(store, ("extract",), asyncio.Semaphore(1), "alice")
+    counter = ThreadCounter(*KEY, steps=("extract",)).counted([(f"turn{n}", 1) for n in range(5)])
+    await store.create(COUNTER, replace(counter, told=5).to_document())
+    for told in (3, 5, 4):  # another process has told more meanwhile
+        await counting._tell("t1", told)
+    assert (await Counters(store, ("extract",)).get(*KEY)).told == 5

@@ -81,8 +81,8 @@ def evaluate(
 ) -> None:
     """Measure recall on conversations with known answers.
 
-    Evidence recall at k is the share of the turns that answer a question which are among the first k turns found; a
-    result counts as the turns that it comes from. Overall figures leave adversarial questions out.
+    Evidence recall at k: of the turns that answer a question, the share that is among the first k turns found. A memory
+    counts as the turns that it comes from. Overall figures leave adversarial questions out.
 
     With --answers, the model set in the environment answers each question from its context, and the model of the role
     `judge` decides whether the answer is correct. The command first prints how many calls and tokens it needs.

@@ -35,9 +35,12 @@ WIDTH = 70
 
 
 def forget(
-    topic: Annotated[str | None, typer.Argument(metavar="[TOPIC]", help="Delete what was said about this.")] = None,
+    topic: Annotated[str | None, typer.Argument(metavar="TOPIC", help="Delete what was said about this.")] = None,
     item: Annotated[
-        str | None, typer.Option("--id", metavar="ID", help="A memory or a turn, by its id or the beginning of it.")
+        str | None,
+        typer.Option(
+            "--id", metavar="ID", help="A memory or a turn; of a memory, the last eight characters are enough."
+        ),
     ] = None,
     thread: Annotated[str | None, typer.Option("--thread", metavar="ID", help="A conversation.")] = None,
     project: Annotated[str | None, typer.Option("--project", metavar="ID", help="A project.")] = None,
@@ -53,7 +56,10 @@ def forget(
     user: UserOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Forget something and everything derived from it. Shows what would be deleted, and asks first."""
+    """Forget something and everything derived from it.
+
+    Shows what would be deleted, and asks first.
+    """
     with existing_store(store) as memory:
         scope = one_user(memory, user)
         named = None if item is None else full_id(scope, item, lambda id: scope.forget(id, dry_run=True))

@@ -45,8 +45,9 @@ def mcp(
     """Serve one user's memory to an agent (MCP).
 
     Speaks the Model Context Protocol over stdin and stdout. Programs such as Claude, VS Code, Cursor and Copilot start
-    it themselves; the page "Use it with MCP" of the documentation has the configuration for each. They pass on few
-    environment variables: list the ones it needs in their configuration. A server offers the same at /mcp.
+    it themselves; the page "Use it with MCP" of the documentation has the configuration for each. They pass few
+    environment variables on: list those that this command needs in their configuration. A server offers the same at
+    /mcp.
     """
     import asyncio
 

@@ -56,7 +56,8 @@ def remember(
     ] = "fact",
     data: DataOption = None,
     type: Annotated[
-        Type, typer.Option("--type", metavar="TYPE", help="fact; procedural for how to do something; episodic.")
+        Type,
+        typer.Option("--type", metavar="TYPE", help="fact, procedural (how to do something) or episodic (an event)."),
     ] = "fact",
     tags: Annotated[
         list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag; may be given several times.")
@@ -68,7 +69,11 @@ def remember(
     store: StoreOption = DEFAULT_STORE,
     user: Annotated[
         str | None,
-        typer.Option("--user", metavar="ID", help=f"Whose memory; in an empty store '{DEFAULT_USER}'."),
+        typer.Option(
+            "--user",
+            metavar="ID",
+            help=f"Whose memory; not needed if the store has one user, or none ('{DEFAULT_USER}').",
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -128,7 +128,7 @@ def context(
     thread: Annotated[
         str | None, typer.Option("--thread", metavar="ID", help="The conversation that the question belongs to.")
     ] = None,
-    budget: Annotated[int, typer.Option("--budget", metavar="TOKENS", min=1, help="Maximum size.")] = 650,
+    budget: Annotated[int, typer.Option("--budget", metavar="TOKENS", min=1, help="Maximum size in tokens.")] = 650,
     agent: AgentOption = None,
     as_of: AsOfOption = None,
     filters: FilterOption = None,

@@ -198,7 +198,7 @@ EXPLORE_EXAMPLES = examples(
 
 def explore(
     store: Annotated[
-        str | None, typer.Argument(metavar="[STORE]", help="The store file, or the address of a server.")
+        str | None, typer.Argument(metavar="STORE", help="The store file, or the address of a server.")
     ] = None,
     store_option: Annotated[
         str, typer.Option("--store", metavar="PATH|URL", envvar="AGENT_MEMORY_STORE", help="The same, as an option.")

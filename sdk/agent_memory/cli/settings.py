@@ -142,7 +142,7 @@ EXTRACTION_EXAMPLES = examples("extraction", "extraction invoices.json", "extrac
 
 def extraction(
     file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="JSON with instructions, kinds and categories.")
+        Path | None, typer.Argument(metavar="FILE", help="JSON with instructions, kinds and categories.")
     ] = None,
     clear: Annotated[bool, typer.Option("--clear", help="Remove the custom extraction.")] = False,
     group: Annotated[

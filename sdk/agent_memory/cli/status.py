@@ -48,7 +48,7 @@ def status(
         typer.Option(
             "--watch",
             help="Refresh until Ctrl-C; with --json print a line of JSON each time."
-            " A store file is also processed meanwhile; for a server, its own work is shown.",
+            " Of a store file, it also processes what waits; of a server, it shows the server's work.",
         ),
     ] = False,
     interval: Annotated[

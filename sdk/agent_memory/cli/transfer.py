@@ -128,7 +128,8 @@ def import_(
         typer.Option(
             "--from",
             metavar="SYSTEM",
-            help=f"Its system, detected by default: {', '.join(Origin)}. With the last, FILE is the URL of an account.",
+            help=f"The system of the file; by default detected: {', '.join(Origin)}."
+            " For the last one, FILE is the URL of an account.",
         ),
     ] = None,
     database: Annotated[

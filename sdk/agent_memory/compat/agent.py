@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from agent_memory.compat.agent_profile import TOOLS, AgentProfile, tool_arguments
+from agent_memory.compat.agent_profile import TOOLS, AgentProfile, SearchType, tool_arguments
 from agent_memory.compat.agent_records import (
     Diagnosis,
     Difference,
@@ -20,7 +20,6 @@ from agent_memory.compat.knowledge_base import (
     CrossSession,
     KnowledgeBase,
     KnowledgeDocument,
-    SearchType,
     chat_of,
     render,
 )

@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field, ValidationError
 
-from agent_memory.compat.knowledge_base import SearchType
 from agent_memory.errors import InvalidInput
 from agent_memory.models import Model
 from agent_memory.settings import ARCHIVE_TRIGGERS
@@ -106,6 +105,7 @@ class AgentProfile(BaseModel):
         return KNOWLEDGE_BASE in self.resources
 
 
+SearchType = Literal["conversations", "documents", "all"]
 _MOST = 50
 """Most results of one tool call."""
 

@@ -12,11 +12,11 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
-from agent_memory.compat.agent_profile import KnowledgeBaseResource
+from agent_memory.compat.agent_profile import KnowledgeBaseResource, SearchType
 from agent_memory.compat.agent_records import Difference
 from agent_memory.errors import ConfigurationError, InvalidInput
 from agent_memory.language.callable_chat import Provider, as_chat_model
@@ -36,7 +36,6 @@ from agent_memory.working.messages import ChatMessage
 
 logger = logging.getLogger("agent_memory")
 
-SearchType = Literal["conversations", "documents", "all"]
 CROSS_SESSION_RESULTS = 3
 """Most archived conversations that are shown."""
 CROSS_SESSION_HEADER = "Relevant context from previous conversations:"

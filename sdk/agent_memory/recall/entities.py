@@ -13,7 +13,7 @@ from agent_memory.text.entities import EntityKind, mentions, most_likely, names_
 from agent_memory.text.folding import folded
 
 SUMMARY = "## Summary: "
-"""What comes before the summary in a session."""
+"""The heading of the summary in an archived session."""
 MOST_READ = 2000
 """How many memories, the newest, a view reads. A choice: they are read in a second from a near region."""
 MOST_NOTED = 300

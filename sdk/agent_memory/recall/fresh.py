@@ -38,7 +38,7 @@ async def fresh_turns(
 ) -> list[Turn]:
     """The turns of the last `seconds` that share a word with a question, newest first; one query, or none.
 
-    There is none if this process knows that nobody wrote, or saw so a moment ago (`store.known`).
+    No query if this process knows that nobody wrote, or looked a moment ago and found nothing (`store.known`).
     """
     where = condition_of_turns(filters)
     if where is None or not terms or seconds <= 0 or not store.known.may_be_fresh(partition[0], seconds):

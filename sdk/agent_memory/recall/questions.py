@@ -22,7 +22,7 @@ HISTORY_MESSAGES = 3
 MESSAGE_TERMS = 10
 """Key terms of one message at most: a pasted page must not drown the question."""
 _MODEL_SHARE = 0.5
-"""Of the context's deadline: the search after it needs time too."""
+"""Share of the context's deadline that a model may use: the search after it needs time, too."""
 _SHORT = 20
 _VAGUE = linear(r"how much\??$|what about|and that|this one", re.IGNORECASE)
 

@@ -28,10 +28,10 @@ SAMPLE = 100
 LONGEST = 400
 """Characters of each. A choice."""
 COMMON = 0.15
-"""Share of a user's texts that the words of one search may have between them; the rarest come first, and one always
-counts. 0.25 found as much on three sets, 0.03 less."""
+"""The words of a question are searched, the rarest first, as long as the shares of the user's texts that have them add
+up to this; one is always searched. 0.25 found as much on three sets, 0.03 less."""
 FEWEST = 50
-"""Minimum number of texts for shares of words; fewer count as this many. A choice."""
+"""Shares of words are taken of at least so many texts, even if the user has fewer. A choice."""
 SECONDS, SECONDS_OF_FEW = 600.0, 60.0
 """How long a process caches a sample; less for a user with fewer texts than `SAMPLE`, who soon has more. A choice."""
 MOST_USERS = 1000

@@ -5,8 +5,8 @@ sixteen questions, each with the account of a conversation that answers it. This
 and of other pairs are distributed. Two normal distributions of the same width (the root of the mean of both variances)
 give a logistic curve.
 
-all-MiniLM-L6-v2: 0.37 (0.15) for what answers, 0.04 (0.08) for what does not; so 0.7 corresponds to a cosine of 0.24,
-and 0.8 to 0.27.
+Cosines of all-MiniLM-L6-v2, mean and standard deviation: 0.37 (0.15) for what answers, 0.04 (0.08) for what does not.
+So a relevance of 0.7 corresponds to a cosine of 0.24, and 0.8 to 0.27.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class RelevanceCurve:
         return 1 / (1 + math.exp(-self.steepness * (similarity - self.middle)))
 
     def least_cosine(self, relevance: float) -> float:
-        """The cosine from which an account is at least as relevant, with anything for 0 and nothing above 1 for 1."""
+        """The lowest cosine of an account that is at least so relevant: -1 for a relevance of 0, and 1 for 1."""
         if relevance <= 0:
             return -1.0
         if relevance >= 1:

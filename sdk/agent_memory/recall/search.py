@@ -1,7 +1,7 @@
 """Search over one user's memories by vector and by words, fused, and by words in fresh turns.
 
-Costs two parallel queries, and one after them for the turns around the hits. Fresh turns cost one more in parallel with
-each: their text, and whether it was forgotten.
+Costs two parallel queries, and one after them for the turns around the hits. Fresh turns cost
+two more in parallel with these: one for their text, one for whether it was forgotten.
 """
 
 from __future__ import annotations

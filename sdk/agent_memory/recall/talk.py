@@ -182,7 +182,7 @@ class Talk:
         return {key: gain(key, *spot) for key in scores if (spot := self._spots.get(key)) is not None}
 
     def threads(self, scores: Mapping[str, float], share: float) -> dict[str, float]:
-        """What each memory gains from how good the best of its conversation are: a share of their mean."""
+        """What each memory gains from the best hits of its conversation: a share of their mean."""
         by_thread: dict[str, list[float]] = defaultdict(list)
         for memory_id, score in scores.items():
             spot = self.spot(memory_id)

@@ -49,7 +49,7 @@ async def export_part(store: Store, user_id: str, part: str | None) -> ExportPar
         return ExportPart(records=await _profile(store, user_id))
     thread_id = check_id(part.removeprefix(THREAD), "part")
     if thread_id == part:
-        raise InvalidInput(f"no part of an export: {part:.60}")
+        raise InvalidInput(f"an export has no part {part!r:.60}")
     return ExportPart(records=await _thread(store, user_id, thread_id), next=await _next(store, user_id, thread_id))
 
 

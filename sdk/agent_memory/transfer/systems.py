@@ -177,7 +177,7 @@ def _claude(records: Iterable[Record], as_of: str) -> Iterator[Record]:
 def _written(text: object, said: object, place: Record) -> Iterator[Record]:
     """A text of Claude's memory as one memory for each paragraph. The heading above it becomes a tag."""
     if not isinstance(text, str | None):
-        raise InvalidInput(f"a text of Claude's memory is not a text: {text!r:.60}")
+        raise InvalidInput(f"an entry of Claude's memory is not a text: {text!r:.60}")
     heading: str | None = None
     for piece in pieces(text or ""):
         first, _, rest = piece.partition("\n")
