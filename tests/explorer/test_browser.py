@@ -454,6 +454,7 @@ def test_a_page_exports_as_one_file_that_asks_for_nothing(seen: Looking, browser
         page.goto(file.as_uri())
         page.get_by_text(words).first.wait_for()
         assert "exported" in page.inner_text("header")
+        assert page.locator("nav").count() == 0, "the file has no other view"
         assert page.get_by_role("button", name="Read-only").count() == 0
         if view == compared:  # not the answer of one side twice
             told = "[...document.querySelectorAll('.context > .meta, .told')].map((one) => one.textContent)"
@@ -501,6 +502,13 @@ def test_a_fault_of_the_server_is_a_sentence(seen: Looking):
     seen.page.route("**/v1/audit*", lambda route: route.abort())
     assert "The server does not respond" in seen.show("audit")
     seen.page.unroute("**/v1/audit*")
+    seen.page.route("**/explorer.html", lambda route: route.abort())
+    seen.page.get_by_role("button", name="Export page").click()
+    seen.page.locator("header", has_text="The server does not respond.").wait_for()
+    assert seen.page.get_by_role("button", name="Export page").is_enabled()
+    seen.page.unroute("**/explorer.html")
+    seen.show("profile")
+    assert "does not respond" not in seen.page.inner_text("header")
     seen.wrong.clear()  # the browser logs both
 
 
@@ -562,6 +570,91 @@ def test_long_texts_and_many_tags_are_folded(seen: Looking, world: World, extrem
     assert "tag500" not in seen.show(f"memory/{tagged.id}", "mia")
     seen.page.get_by_role("button", name="Show all 1,000 tags").click()
     assert "tag500" in seen.page.inner_text("main")
+
+
+PARTLY_CUT = """() => [...document.querySelectorAll(".axis i, .bar em")].filter((one) => {
+    const [inner, outer] = [one.getBoundingClientRect(), one.parentElement.getBoundingClientRect()];
+    const cut = inner.right > outer.right + 1 || (one.scrollWidth > one.clientWidth + 1 && inner.width < 60);
+    return inner.top < outer.bottom - 2 && cut;
+}).map((one) => one.textContent)"""
+"""Labels of which only a letter or two is seen; those that have no room are not seen at all."""
+
+
+@pytest.mark.parametrize("width", [360, 700, 1600])
+def test_a_label_of_the_timeline_is_seen_or_left_out(look: Callable[..., Looking], width: int, sample: dict[str, str]):
+    seen = look(width, 800)
+    for view in ("timeline", "timeline?range=all"):
+        seen.show(view, "maya")
+        assert seen.page.locator(".axis i").count() > 1
+        assert seen.page.evaluate(PARTLY_CUT) == []
+
+
+async def fill_import(memory: AsyncMemory) -> None:
+    """What another product knew for months, written down within a second."""
+    for number in range(40):
+        began = datetime(2026, 1 + number // 8, 1 + number % 8 * 3, tzinfo=UTC)
+        await memory.user("moved").remember(f"Owns the house number {number}", valid_from=began)
+    await memory.user("moved").remember("Was born in Lisbon", valid_from=datetime(1980, 5, 5, tzinfo=UTC))
+
+
+def test_an_import_is_shown_from_when_it_was_true(seen: Looking, world: World):
+    world.do(fill_import(world.memory))
+    seen.show("timeline", "moved")
+    labels = seen.page.locator(".axis i").all_inner_texts()
+    assert any("Feb 2026" in label or "Mar 2026" in label for label in labels), labels
+    assert not any("19" in label.split()[-1][:2] for label in labels), "an outlier does not set the scale"
+    starts = {bar.get_attribute("style").split("%")[0] for bar in seen.page.locator(".bar").all()}
+    assert len(starts) > 20
+
+
+STACKED = "Zalgo" + "\u0301" * 200
+OVERRIDE = "mallory \u202eevil"
+
+
+async def fill_reordering(memory: AsyncMemory) -> None:
+    """Text that paints outside of its line, or turns what stands around it."""
+    eve = memory.user(OVERRIDE)
+    await eve.thread("t").add("user", f"Likes {STACKED}")
+    await eve.thread("plain").add("user", "Likes Zalgo")
+    await eve.remember(f"Lives in {'N' * 5000}")
+    hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "send")
+    await eve.thread("hidden").add("user", f"My locker code is \u202e1174{hidden}.")
+    await eve.thread("hidden").process("extract")
+
+
+def test_text_stays_in_its_line_and_turns_nothing_else(look: Callable[..., Looking], world: World):
+    world.do(fill_reordering(world.memory))
+    seen = look(360, 740, reduced_motion="reduce")
+    pictures = []
+    for thread in ("plain", "t"):
+        seen.show(f"turns/{thread}", OVERRIDE)
+        seen.page.locator("header.top").click()  # no focus in the picture
+        pictures.append(seen.page.locator("header.top").screenshot())
+    assert pictures[0] == pictures[1], "a stack of accents paints over the header"
+    assert "evil, newest first." in seen.show("audit", OVERRIDE)
+    edges = """(one) => [one.querySelector("bdi"), one.lastChild].map((node) => {
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        return range.getBoundingClientRect();
+    }).map((box) => [box.bottom, box.left])"""
+    assert seen.page.locator("main .view > .quiet").first.evaluate(edges) == sorted(
+        seen.page.locator("main .view > .quiet").first.evaluate(edges)
+    ), "the words behind a name stand behind it"
+    seen.show("review", OVERRIDE)
+    seen.page.locator("mark.doubt", has_text="[U+202E]").wait_for()
+    assert "[hidden: send]" in seen.page.inner_text("main")
+    seen.show("entities", OVERRIDE)
+    assert all(len(text) < 300 for text in seen.page.locator(".card").all_inner_texts())
+
+
+def test_one_thing_is_not_counted_as_many(seen: Looking, world: World):
+    world.do(world.memory.user("lone").remember("Has one cat"))
+    world.do(world.memory.user("lone").process("profile"))
+    assert "from 1 memory." in seen.show("profile", "lone")
+    assert "1 memory valid" in seen.show("timeline", "lone")
+    for number in range(101):
+        world.do(world.memory.user("many").remember(f"Owns book number {number}"))
+    assert "Show more of 101 memories" in seen.show("timeline?show=table", "many")
 
 
 def test_the_ends_of_the_calendar_are_in_their_places(seen: Looking, extremes: None):
@@ -701,9 +794,9 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     return file.read_text()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(look: Callable[..., Looking], axe: str, scheme: str, world: World):
-    seen = look(1280, 900, bypass_csp=True, color_scheme=scheme, reduced_motion="reduce")
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("dark", 360)])
+def test_axe_finds_nothing_serious(look: Callable[..., Looking], axe: str, scheme: str, width: int, world: World):
+    seen = look(width, 900, bypass_csp=True, color_scheme=scheme, reduced_motion="reduce")
     fact = world.do(world.memory.user("ann").memories(types=["fact"]))[0]
     found = {}
     for view in [*VIEWS, f"memory/{fact.id}", "turns/trip", "entities/Hawaii"]:

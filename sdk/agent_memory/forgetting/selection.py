@@ -203,7 +203,7 @@ async def _turn(corpus: Corpus, item_id: str, place: Place) -> Turn:
         if not turns:
             turns = await corpus.read_turns(await corpus.not_indexed(item_id))
     if not turns:
-        raise NotFound(f"no memory and no turn {item_id} in this scope")
+        raise NotFound(f"no memory or turn in this scope has the id {item_id}")
     if len(turns) > 1:
         raise InvalidInput(f"several threads have a turn {item_id}: name the thread too")
     return turns[0]

@@ -132,7 +132,7 @@ function App() {
 
   if (error) return html`<${SignIn} error=${error} used=${route.view === "used"} done=${begin} />`;
   if (!session || !users) return html`<${Loading} what="Loading" />`;
-  const names = snapshot ? IN_A_FILE.filter((one) => one !== "entities" || Object.keys(snapshot.answers).some((key) => key.includes("/v1/entities"))) : Object.keys(VIEWS);
+  const names = snapshot && snapshot.single ? [] : snapshot ? IN_A_FILE.filter((one) => one !== "entities" || Object.keys(snapshot.answers).some((key) => key.includes("/v1/entities"))) : Object.keys(VIEWS);
   const lock = async (locked) => setSession(await sessionApi.lock(locked));
   const recheck = () => sessionApi.read().then(setSession).catch(() => null);
   const signOut = async () => {
@@ -140,25 +140,27 @@ function App() {
     setError(new ApiError(401, "unauthenticated", ""));
   };
   const save = async () => {
-    setExporting("Exporting…");
+    setExporting({ at });
     try {
       await exportPage(user, location.hash || routeTo(user, view), `${name} of ${user}`);
       setExporting(null);
     } catch (problem) {
-      setExporting(problem.message);
+      setExporting({ at, problem });
     }
   };
+  const failed = exporting && exporting.at === at && exporting.problem;
   const page = { user, memory: memoryOf(user), session, params: route.params, id: route.id, go, unlock, recheck };
   return html`<${Page.Provider} value=${page}>
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById("main").focus(); }}>Skip to the content</a>
-    <header class="top"><a class="brand" href=${user ? routeTo(user, "timeline") : "#"}>Agent Memory</a>
+    <header class="top"><a class="brand" href=${snapshot && snapshot.single ? snapshot.route : user ? routeTo(user, "timeline") : "#"}>Agent Memory</a>
       ${user && html`<${Whose} user=${user} users=${users} view=${view} go=${go} />`}
       <span class="space"></span>
       ${snapshot ? html`<span class="quiet">exported <${Time} at=${snapshot.at} /></span>` : html`
-        ${user && view !== "live" && html`<button onClick=${save}>${exporting || "Export page"}</button>`}
+        ${failed && html`<span class="said-wrong" role="alert">${failed.message}</span>`}
+        ${user && view !== "live" && html`<button onClick=${save}>${exporting && !exporting.problem ? "Exporting…" : "Export page"}</button>`}
         <button class=${session.locked ? "" : "unlocked"} title=${session.locked ? "Nothing can be changed from this page. Choose it to allow changes." : "Choose it to forbid changes again."} aria-pressed=${!session.locked} onClick=${() => (session.locked ? unlock() : lock(true))}>${session.locked ? "Read-only" : "Changes allowed"}</button>`}
     </header>
-    <div class="body"><${Nav} user=${user} view=${view} names=${user ? names : []} signOut=${!snapshot && signOut} />
+    <div class="body">${!(snapshot && snapshot.single) && html`<${Nav} user=${user} view=${view} names=${user ? names : []} signOut=${!snapshot && signOut} />`}
       <main id="main" tabindex="-1">${user ? html`<${View} key=${at} />` : html`<h1>Agent Memory</h1><${Empty} title="This store is empty">Nobody has talked yet. Add a conversation with “agent-memory ingest FILE --user ann”, or <a href=${routeTo("me", "live")}>write one here</a>.<//>`}</main></div>
     ${asking && html`<${Dialog} title="Allow changes?" close=${() => { asking(false); setAsking(null); }}>
       <p>The explorer changes nothing until you allow it. You can then change the memory of <strong>${user}</strong> for 15 minutes.</p>

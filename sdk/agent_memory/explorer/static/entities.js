@@ -30,7 +30,7 @@ function Neighbourhood({ name, along }) {
 function One({ name }) {
   const { memory, user } = usePage();
   const answer = useAnswer(() => memory.entity(name), [user, name]);
-  return html`<p class="crumb"><a href=${routeTo(user, "entities")}>Entities</a> / ${short(name, 60)}</p><h1>${name}</h1>
+  return html`<p class="crumb"><a href=${routeTo(user, "entities")}>Entities</a> / ${short(name, 60)}</p><h1>${short(name, 300)}</h1>
     <${Answered} of=${answer} what="Loading its memories">${(found) => html`
       <p class="meta"><span class="kind">${found.kind}</span> in ${counted(found.mentions, "memory", "memories")}, from ${day(found.first_at)} to ${day(found.last_at)}</p>
       <h2>Timeline</h2><${Lanes} items=${found.timeline} by="kind" at=${null} />
@@ -47,6 +47,6 @@ export function Entities() {
       ${[["", "All"], ["person", "People"], ["place", "Places"], ["thing", "Things"]].map(([value, name]) => html`<option value=${value} selected=${(params.kind || "") === value}>${name}</option>`)}</select><//></div>
     <${Answered} of=${answer} what="Loading the names">${({ entities }) =>
       entities.length === 0 ? html`<${Empty} title="No names">No memory names ${params.kind ? `a ${params.kind}` : "a person, a place or a thing"}.<//>`
-        : html`<ul class="cards"><${Part} items=${entities} size=${120} noun="name">${(one) => html`<li key=${one.name}><a class="card" href=${routeTo(user, "entities", one.name)}><strong>${one.name}</strong><span class="meta"><span class="kind">${one.kind}</span> ${counted(one.mentions, "memory", "memories")} · last ${day(one.last_at)}</span></a></li>`}<//></ul>`}<//>
+        : html`<ul class="cards"><${Part} items=${entities} size=${120} noun="name">${(one) => html`<li key=${one.name}><a class="card" href=${routeTo(user, "entities", one.name)}><strong>${short(one.name, 120)}</strong><span class="meta"><span class="kind">${one.kind}</span> ${counted(one.mentions, "memory", "memories")} · last ${day(one.last_at)}</span></a></li>`}<//></ul>`}<//>
   </div>`;
 }

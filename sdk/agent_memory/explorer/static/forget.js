@@ -33,7 +33,7 @@ export function Tree({ items, open }) {
     for (const item of found) reasons.set(item.why, [...(reasons.get(item.why) || []), item]);
     return html`<li key=${type}><details open=${open}><summary>${NAMES[type] || type} <span class="quiet">${found.length}</span></summary>
       <ul>${[...reasons].map(([why, of]) => html`<li key=${why}><details open=${open && of.length <= 20}><summary>${why} <span class="quiet">${of.length}</span></summary>
-        <ul><${Part} items=${of} size=${200}>${(item) => html`<li key=${item.id}>${item.content ? lineOf(item, 600) : html`<span class="code">${item.id}</span>`} ${item.thread_id && !item.thread_id.startsWith("__") && html`<span class="quiet">in ${item.thread_id}</span>`}</li>`}<//></ul></details></li>`)}</ul></details></li>`;
+        <ul><${Part} items=${of} size=${200}>${(item) => html`<li key=${item.id}>${item.content ? lineOf(item, 600) : html`<span class="code">${item.id}</span>`} ${item.thread_id && !item.thread_id.startsWith("__") && html`<span class="quiet">in <bdi>${item.thread_id}</bdi></span>`}</li>`}<//></ul></details></li>`)}</ul></details></li>`;
   })}</ul>`;
 }
 

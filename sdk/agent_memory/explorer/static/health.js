@@ -33,7 +33,7 @@ function Service({ health }) {
       <${Figure} name="Tokens" value=${(health.usage.input_tokens + health.usage.output_tokens).toLocaleString("en")} note="by background work since the start" />
       ${health.budget && html`<${Meter} name="Model calls today, all users" spent=${health.budget.model_calls} most=${health.budget.most_model_calls} /><${Meter} name="Tokens today, all users" spent=${health.budget.tokens} most=${health.budget.most_tokens} />`}
     </dl>
-    <div class="scroll" tabindex="0" role="region" aria-label="Parts"><table><thead><tr><th>Part</th><th>Name</th><th>Status</th></tr></thead><tbody>
+    <div class="scroll fits" tabindex="0" role="region" aria-label="Parts"><table><thead><tr><th>Part</th><th>Name</th><th>Status</th></tr></thead><tbody>
       <tr><td>Store</td><td>${health.store}</td><td>${health.store_answers ? "responds" : "does not respond"}</td></tr>
       ${[["chat", "Chat model", health.chat_model], ["embeddings", "Embedding model", health.embedding_model]].map(([role, name, id]) => {
         const state = health.models[role];
@@ -47,7 +47,7 @@ function DeadLetters() {
   const answer = useAnswer(() => memory.deadLetters(), []);
   return html`<h2>Dead letters</h2><${Answered} of=${answer}>${({ dead_letters: letters }) =>
     letters.length === 0 ? html`<p class="quiet">None. No step has given up.</p>`
-      : letters.map((one) => html`<div class="card" key=${one.id}><strong>${one.step}</strong> of ${one.user_id}${one.thread_id.startsWith("__") ? "" : `, ${one.thread_id}`}, <${Time} at=${one.created_at} />
+      : letters.map((one) => html`<div class="card" key=${one.id}><strong>${one.step}</strong> of <bdi>${one.user_id}</bdi>${!one.thread_id.startsWith("__") && html`, <bdi>${one.thread_id}</bdi>`}, <${Time} at=${one.created_at} />
         <p class="said">${one.error}</p><p class="meta">${counted(one.turn_ids.length, "turn")} · ${counted(one.usage.model_calls, "model call")} · ${counted(one.usage.input_tokens + one.usage.output_tokens, "token")}</p>
         <${Change} does=${() => memory.replay(one.id)} done=${answer[2]}>Replay<//></div>`)}<//>`;
 }
@@ -59,7 +59,7 @@ export function Health() {
   return html`<div class="view"><h1>Health</h1>
     <p class="quiet">Whether the background work keeps up: each turn is processed once, and memories are made of it.</p>
     ${session.operates ? html`<${Answered} of=${health}>${(found) => html`<${Service} health=${found} />`}<//><${DeadLetters} />` : html`<p class="quiet">Only the operator sees the state of the service.</p>`}
-    <h2>Memory of ${user}</h2><${Answered} of=${stats}>${(found) => html`<dl class="figures">
+    <h2>Memory of <bdi>${user}</bdi></h2><${Answered} of=${stats}>${(found) => html`<dl class="figures">
       <${Figure} name="Memories" value=${found.memories.toLocaleString("en")} note=${`${found.superseded.toLocaleString("en")} replaced`} />
       <${Figure} name="Turns" value=${found.turns.toLocaleString("en")} note=${`${found.unprocessed_turns} unprocessed`} />
       <${Figure} name="Conversations" value=${found.threads.toLocaleString("en")} />
@@ -75,13 +75,13 @@ export function Audit() {
   const set = (changes) => replaceRoute(routeTo(user, "audit", "", { ...params, ...changes }));
   const answer = useAnswer(() => memory.audit({ limit }), [user, limit]);
   return html`<div class="view"><h1>Audit</h1>
-    <p class="quiet">Who read and changed the memory of ${user}, newest first.</p><${Answered} of=${answer}>${(found) => {
+    <p class="quiet">Who read and changed the memory of <bdi>${user}</bdi>, newest first.</p><${Answered} of=${answer}>${(found) => {
     const entries = found.entries.filter((one) => !only || one.changes);
     const choice = html`<div class="filters"><${Field} label="Entries"><select value=${limit} onChange=${(event) => set({ limit: event.target.value })}>${[100, 300, 1000].map((one) => html`<option value=${one} selected=${limit === one}>${one}</option>`)}</select><//>
       <label class="check"><input type="checkbox" checked=${only} onChange=${(event) => set({ only: event.target.checked ? "changes" : "" })} /> changes only</label></div>`;
     return html`${found.entries.length > 0 && choice}${entries.length === 0 ? html`<${Empty} title="No entries">${only ? "No changes among the entries read." : "Reads and changes are recorded only if MEMORY_AUDIT_DAYS is set, for example to 90."}<//>`
-      : html`<div class="scroll" tabindex="0" role="region" aria-label="Audit"><table><thead><tr><th>Time</th><th>Caller</th><th>Action</th><th>Conversation</th><th>Items</th></tr></thead><tbody>
-        ${entries.map((one, at) => html`<tr key=${at}><td><${Time} at=${one.at} /></td><td>${one.actor} by ${one.via}${one.address ? ` (${one.address})` : ""}</td><td>${one.changes ? html`<strong>${one.action}</strong>` : one.action === "forget" ? "forget (only the plan)" : one.action}</td><td>${one.thread_id || ""}</td><td>${one.count || ""}</td></tr>`)}
+      : html`<div class="scroll" tabindex="0" role="region" aria-label="Audit"><table><thead><tr><th>Time</th><th>Action</th><th>Caller</th><th>Conversation</th><th>Items</th></tr></thead><tbody>
+        ${entries.map((one, at) => html`<tr key=${at}><td><${Time} at=${one.at} /></td><td>${one.changes ? html`<strong>${one.action}</strong>` : one.action === "forget" ? "forget (only the plan)" : one.action}</td><td>${one.actor} by ${one.via}${one.address ? ` (${one.address})` : ""}</td><td>${one.thread_id || ""}</td><td>${one.count || ""}</td></tr>`)}
       </tbody></table></div>`}`;
   }}<//></div>`;
 }

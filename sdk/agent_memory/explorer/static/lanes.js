@@ -69,11 +69,18 @@ export function lanesOf(memories, by) {
   return [...lanes].map(([name, rows]) => ({ name, rows })).sort((a, b) => (a.name === "other") - (b.name === "other") || b.rows.length - a.rows.length);
 }
 
+// Where the memories of an import begin: most hold from long before they were written down. The first tenth are outliers.
+function beginning(memories, spoken) {
+  const from = memories.map((memory) => span(memory).from).sort((a, b) => a - b);
+  return from[Math.floor(from.length / 2)] < spoken ? from[Math.floor(from.length / 10)] : Infinity;
+}
+
 // The time that is shown: from the first to the last statement, with some air; all that ever held with `all`.
 export function rangeOf(memories, all) {
   const said = memories.flatMap((memory) => [Date.parse(memory.created_at), ...(all ? [span(memory).from] : []), ...(memory.superseded_at ? [Date.parse(memory.superseded_at)].filter((at) => all || at < Date.parse(memory.created_at) + 3650 * DAY) : [])]);
   const spoken = memories.map((memory) => Date.parse(memory.created_at));
   let first = said.reduce((a, b) => Math.min(a, b), Infinity);
+  first = Math.min(first, beginning(memories, first));
   let last = spoken.reduce((a, b) => Math.max(a, b), -Infinity);
   if (!Number.isFinite(first)) [first, last] = [Date.now() - 30 * DAY, Date.now()];
   const air = Math.max(DAY, (last - first) * 0.06);

@@ -81,7 +81,7 @@ function Conversation({ thread }) {
     await look();
   };
   const waits = extracted === turns.length ? "All turns were searched for facts. The summary follows after ten turns or a pause." : `${counted(waiting, "turn is", "turns are")} unprocessed. Processing starts after ten turns or a pause, or with “Process now”.`;
-  return html`<div class="view live"><div class="head"><h1>Live</h1><span class="quiet">${thread}${connected === null ? "" : connected ? " · connected" : " · checking every few seconds"}</span></div>
+  return html`<div class="view live"><div class="head"><h1>Live</h1><span class="quiet">${thread}${connected === null ? "" : connected && !error ? " · connected" : " · checking every few seconds"}</span></div>
     <p class="quiet">Write a conversation, and see what is remembered from it and what it replaces.</p>
     ${error && html`<${Problem} error=${error} />`}
     <div class="pair"><section aria-label="Conversation"><h2>Conversation</h2>

@@ -3,7 +3,7 @@
 import { html, useState } from "./vendor/preact-htm.js";
 import { ApiError, snapshot } from "./api.js";
 import { routeTo } from "./route.js";
-import { day, difference, lineOf, percent, reasonOf, span } from "./text.js";
+import { counted, day, difference, lineOf, percent, reasonOf, span } from "./text.js";
 import { Answered, Change, Empty, Kind, MemoryLine, StateOf, Tags, Time, Turn, useAnswer, usePage } from "./ui.js";
 
 const AROUND = 2;
@@ -55,7 +55,7 @@ function Facts({ memory }) {
     ["Agent", memory.agent_id],
     ["Project", memory.project_id],
     ["Time phrase", memory.time_phrase],
-    ["Recalled", memory.access_count ? `${memory.access_count} times` : null],
+    ["Recalled", memory.access_count ? counted(memory.access_count, "time") : null],
   ];
   return html`<dl class="facts">${rows.filter(([, value]) => value).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
     ${!memory.thread_id.startsWith("__") && html`<div><dt>Conversation</dt><dd><a href=${routeTo(user, "turns", memory.thread_id)}>${memory.thread_id}</a></dd></div>`}
@@ -108,7 +108,7 @@ export function MemoryView() {
         ${lineOf(shown, 400) !== shown.content && html`<details><summary>The whole text</summary><p class="said">${shown.content}</p></details>`}
         <p class="meta"><${Kind} memory=${shown} /> <${StateOf} memory=${shown} /> <${Tags} tags=${shown.tags} /></p>
         ${shown.review_reason && html`<p class="notice waits">Waiting for review: ${shown.review_reason}.</p>`}
-        ${found.replaced_by && html`<p class="notice">It was ${reasonOf(shown)}: <a href=${routeTo(user, "memory", found.replaced_by.id)}>${found.replaced_by.content}</a></p>`}
+        ${found.replaced_by && html`<p class="notice">It was ${reasonOf(shown)}: <a href=${routeTo(user, "memory", found.replaced_by.id)}>${lineOf(found.replaced_by, 400)}</a></p>`}
       </header>
       <${Actions} shown=${shown} again=${answer[2]} />
       <section><h2>Evidence</h2><${Talk} memory=${shown} turns=${found.turns} missing=${found.missing_turn_ids} /></section>

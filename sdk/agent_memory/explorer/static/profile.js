@@ -2,6 +2,7 @@
 
 import { html, useState } from "./vendor/preact-htm.js";
 import { routeTo } from "./route.js";
+import { counted } from "./text.js";
 import { Answered, Change, Empty, Loading, MemoryLine, Problem, Time, useAnswer, usePage } from "./ui.js";
 
 const SECTIONS = { constraints: "Constraints", preferences: "Preferences", personal: "Personal", current_work: "Current work", environment: "Environment" };
@@ -20,7 +21,7 @@ function Evidence({ ids }) {
 function Line({ text, ids }) {
   const [open, setOpen] = useState(false);
   return html`<li class="profile-line"><span>${text}</span>
-    ${ids.length > 0 && html`<button class="link" aria-expanded=${open} onClick=${() => setOpen(!open)}>${open ? "Hide" : ids.length === 1 ? "1 memory" : `${ids.length} memories`}</button>`}
+    ${ids.length > 0 && html`<button class="link" aria-expanded=${open} onClick=${() => setOpen(!open)}>${open ? "Hide" : counted(ids.length, "memory", "memories")}</button>`}
     ${open && html`<div class="evidence"><${Evidence} ids=${ids} /></div>`}</li>`;
 }
 
@@ -34,6 +35,6 @@ export function Profile() {
     return html`${Object.entries(SECTIONS).filter(([name]) => profile[name].length > 0).map(([name, title]) => html`<section key=${name}><h2>${title}</h2><ul class="plain">
         ${profile[name].map((text, at) => html`<${Line} key=${`${name}${at}`} text=${text} ids=${(profile.memory_ids[name] || [])[at] || []} />`)}</ul></section>`)}
       ${Object.keys(SECTIONS).every((name) => profile[name].length === 0) && html`<p class="said">${profile.content}</p>`}
-      <p class="quiet">Updated <${Time} at=${profile.updated_at} />${profile.model ? ` by ${profile.model}, prompt ${profile.prompt_version}` : ""}, from <a href=${routeTo(user, "timeline")}>${profile.source_ids.length} memories</a>. ${make}</p>`;
+      <p class="quiet">Updated <${Time} at=${profile.updated_at} />${profile.model ? ` by ${profile.model}, prompt ${profile.prompt_version}` : ""}, from <a href=${routeTo(user, "timeline")}>${counted(profile.source_ids.length, "memory", "memories")}</a>. ${make}</p>`;
   }}<//></div>`;
 }

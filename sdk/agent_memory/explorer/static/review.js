@@ -3,14 +3,14 @@
 import { html, useEffect, useRef } from "./vendor/preact-htm.js";
 import { snapshot } from "./api.js";
 import { replaceRoute, routeTo } from "./route.js";
-import { day } from "./text.js";
+import { UNSEEN, day } from "./text.js";
 import { Answered, Change, Empty, Kind, Quoted, Turn, useAnswer, usePage } from "./ui.js";
 
 function Evidence({ memory: waiting }) {
   const { memory, user } = usePage();
   const [found] = useAnswer(() => memory.why(waiting.id), [user, waiting.id]);
   const doubtful = found ? found.doubtful : [];
-  const inside = (text) => doubtful.find((one) => text.includes(one));
+  const inside = (text) => doubtful.find((one) => text.includes(one)) || (UNSEEN.exec(text) || [])[0];
   return html`<p class="said large"><${Quoted} text=${waiting.content} quote=${inside(waiting.content)} name="doubt" /></p>
     ${found && found.turns.slice(0, 3).map((turn) => html`<${Turn} key=${turn.id} turn=${turn} quote=${inside(turn.content)} mark="doubt" />`)}`;
 }

@@ -36,6 +36,14 @@ export function counted(number, one, many) {
   return `${number.toLocaleString("en")} ${number === 1 ? one : many || `${one}s`}`;
 }
 
+// Characters that reorder a text, or hide letters in it.
+export const UNSEEN = /[\u202d\u202e\u2066-\u2069]|[\u{e0020}-\u{e007f}]+/u;
+
+// A text with these spelled out.
+export function revealed(text) {
+  return text.replace(new RegExp(UNSEEN, "gu"), (one) => (one < "\u3000" ? `[U+${one.charCodeAt(0).toString(16).toUpperCase()}]` : `[hidden: ${Array.from(one, (letter) => String.fromCharCode(letter.codePointAt(0) - 0xe0000)).join("")}]`));
+}
+
 // A part of a text without the half of a letter at its ends: an emoji has two halves.
 export function whole(part) {
   return part.replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, "");
@@ -69,10 +77,13 @@ export function split(text, quote) {
   return at < 0 ? null : [text.slice(0, at), text.slice(at, at + quote.length), text.slice(at + quote.length)];
 }
 
+const MOST_COMPARED = 1200;
+
 // The differences between two texts by words: a list of { kind: same | gone | new, text }.
 export function difference(before, after) {
-  const a = before.split(/(\s+)/).slice(0, 600);
-  const b = after.split(/(\s+)/).slice(0, 600);
+  const [a, b] = [before.split(/(\s+)/), after.split(/(\s+)/)];
+  const apart = [{ kind: "gone", text: before }, { kind: "same", text: " " }, { kind: "new", text: after }];
+  if (Math.max(a.length, b.length) > MOST_COMPARED) return apart;
   const lengths = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
   for (let i = a.length - 1; i >= 0; i--)
     for (let j = b.length - 1; j >= 0; j--)
@@ -95,7 +106,7 @@ export function difference(before, after) {
   }
   const same = found.reduce((sum, one) => sum + (one.kind === "same" ? one.text.trim().length : 0), 0);
   // Two sentences with little in common are easier to read one after the other.
-  return same * 2 >= Math.min(before.length, after.length) ? found : [{ kind: "gone", text: before }, { kind: "same", text: " " }, { kind: "new", text: after }];
+  return same * 2 >= Math.min(before.length, after.length) ? found : apart;
 }
 
 const REASONS = {

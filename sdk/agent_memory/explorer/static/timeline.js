@@ -4,7 +4,7 @@ import { html, useEffect, useMemo, useState } from "./vendor/preact-htm.js";
 import { snapshot } from "./api.js";
 import { lanesOf, placeOf, rangeOf, ticksOf } from "./lanes.js";
 import { replaceRoute, routeTo } from "./route.js";
-import { counted, current, day, endOfDay, held, isoDay, lineOf, reasonOf, span } from "./text.js";
+import { counted, current, day, endOfDay, held, isoDay, lineOf, reasonOf, short, span } from "./text.js";
 import { Answered, Empty, Field, More, Part, StateOf, useAnswer, usePage } from "./ui.js";
 
 const FIRST = 200;
@@ -101,7 +101,7 @@ function Bar({ memory, range, at, successor, roomy, alone }) {
 
 function Lane({ lane, range, at, ticks }) {
   return html`<section class="lane" aria-label=${`${lane.name}, ${counted(lane.rows.length, "row")}`}>
-    <h3>${lane.name} <span class="quiet">${lane.rows.length}</span></h3>
+    <h3 title=${lane.name}>${short(lane.name, 60)} <span class="quiet">${lane.rows.length}</span></h3>
     <div class="track">
       <div class="grid" aria-hidden="true">${ticks.map((tick) => html`<i style=${{ left: `${(100 * (tick - range.first)) / (range.last - range.first)}%` }}></i>`)}
         ${at !== null && html`<b style=${{ left: `${Math.min(100, Math.max(0, (100 * (at - range.first)) / (range.last - range.first)))}%` }}></b>`}</div>
@@ -118,7 +118,7 @@ export function Lanes({ items, by, at, all }) {
   const { ticks, unit } = ticksOf(range);
   const lanes = useMemo(() => lanesOf(items, by), [items, by]);
   return html`<div class="lanes">
-    <div class="axis" aria-hidden="true">${ticks.map((tick) => html`<span style=${{ left: `${(100 * (tick - range.first)) / (range.last - range.first)}%` }}>${unit === "day" ? day(tick) : unit === "month" ? MONTH.format(tick) : new Date(tick).getUTCFullYear()}</span>`)}</div>
+    <div class="axis" aria-hidden="true">${ticks.map((tick) => html`<span style=${{ left: `${(100 * (tick - range.first)) / (range.last - range.first)}%` }}><i>${unit === "day" ? day(tick) : unit === "month" ? MONTH.format(tick) : new Date(tick).getUTCFullYear()}</i></span>`)}</div>
     <${Part} items=${lanes} size=${30} noun="lane">${(lane) => html`<${Lane} key=${lane.name} lane=${lane} range=${range} at=${at} ticks=${ticks} />`}<//>
   </div>`;
 }
@@ -127,7 +127,7 @@ function Table({ items, at }) {
   const { user } = usePage();
   const shown = at === null ? items : items.filter((one) => held(one, at));
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Memories as a table"><table><thead><tr><th>Memory</th><th>Kind</th><th>Valid from</th><th>Valid to</th><th>Confidence</th><th>Status</th></tr></thead><tbody>
-    <${Part} items=${shown} size=${100} noun="memory">${(one) => html`<tr key=${one.id}><td><a href=${routeTo(user, "memory", one.id)}>${lineOf(one)}</a></td><td>${one.kind || one.type}</td><td>${day(span(one).from)}</td><td>${span(one).to === null ? "" : day(span(one).to)}</td><td>${Math.round(one.confidence * 100)} %</td><td>${one.superseded_by ? reasonOf(one) : html`<${StateOf} memory=${one} />`}</td></tr>`}<//>
+    <${Part} items=${shown} size=${100} noun="memory" nouns="memories">${(one) => html`<tr key=${one.id}><td><a href=${routeTo(user, "memory", one.id)}>${lineOf(one)}</a></td><td>${one.kind || one.type}</td><td>${day(span(one).from)}</td><td>${span(one).to === null ? "" : day(span(one).to)}</td><td>${Math.round(one.confidence * 100)} %</td><td>${one.superseded_by ? reasonOf(one) : html`<${StateOf} memory=${one} />`}</td></tr>`}<//>
   </tbody></table></div>`;
 }
 

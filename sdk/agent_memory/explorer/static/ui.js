@@ -3,7 +3,7 @@
 import { createContext, html, useCallback, useContext, useEffect, useRef, useState } from "./vendor/preact-htm.js";
 import { snapshot } from "./api.js";
 import { routeTo } from "./route.js";
-import { counted, day, lineOf, minute, sentence, split, utcMinute, whole } from "./text.js";
+import { counted, day, lineOf, minute, revealed, sentence, split, utcMinute, whole } from "./text.js";
 
 export const Page = createContext(null);
 
@@ -47,7 +47,7 @@ const PROBLEMS = { 0: "No connection", 401: "You are signed out", 403: "Not allo
 
 export function Problem({ error, again }) {
   return html`<div class="notice problem" role="alert">
-    <strong>${PROBLEMS[error.status] || (error.status >= 500 ? "The server failed" : "That did not work")}</strong>
+    <strong>${(error.code === "not_exported" && "Not in this file") || PROBLEMS[error.status] || (error.status >= 500 ? "The server failed" : "That did not work")}</strong>
     <p>${sentence(error.message)}${error.wait ? ` Try again in ${counted(error.wait, "second")}.` : ""}</p>
     ${error.status === 401 ? html`<button onClick=${() => location.reload()}>Sign in</button>` : again && !snapshot && html`<button onClick=${again}>Try again</button>`}
   </div>`;
@@ -87,9 +87,11 @@ export function Tags({ tags }) {
     ${tags.length > TAGS && !all && html`<button class="link" onClick=${() => setAll(true)}>Show all ${counted(tags.length, "tag")}</button>`}</span>`;
 }
 
-// A text with the quote marked in it.
-export function Quoted({ text, quote, name = "quote" }) {
-  const parts = split(text, quote);
+// A text with the quote marked in it. Of a doubtful one, everything is seen.
+export function Quoted({ text: given, quote, name = "quote" }) {
+  const seen = name === "doubt" ? revealed : (one) => one;
+  const text = seen(given);
+  const parts = split(text, quote && seen(quote));
   return parts ? html`${parts[0]}<mark class=${name}>${parts[1]}</mark>${parts[2]}` : html`${text}`;
 }
 
@@ -201,8 +203,8 @@ export function More({ load, children }) {
 }
 
 // A list that shows a part and the rest on demand.
-export function Part({ items, size = 100, noun = "item", children }) {
+export function Part({ items, size = 100, noun = "item", nouns, children }) {
   const [shown, setShown] = useState(size);
   return html`${items.slice(0, shown).map(children)}
-    ${items.length > shown && html`<button class="more" onClick=${() => setShown(shown + size)}>Show more of ${counted(items.length, noun)}</button>`}`;
+    ${items.length > shown && html`<button class="more" onClick=${() => setShown(shown + size)}>Show more of ${counted(items.length, noun, nouns)}</button>`}`;
 }
