@@ -94,6 +94,7 @@ async def maintain(timer: func.TimerRequest, client: df.DurableOrchestrationClie
             start(client, purge_of(old)),
         ]
     )
+    logger.info("maintenance has started its sweeps")  # an alert misses this line
 
 
 @blueprint.function_name("deepen_memories")

@@ -12,7 +12,6 @@ in `agent_memory.scale`, which the table compares with the simulation at each si
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import sys
 import time
@@ -32,6 +31,7 @@ from agent_memory.scale.model import (
 )
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 MEASURED = Path(__file__).parents[1] / "sdk/agent_memory/scale/measured.json"
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -137,7 +137,7 @@ def main() -> int:
     if arguments.measure:
         from fleet_measure import figures_of, measure
 
-        found = figures_of(asyncio.run(measure()), datetime.now(UTC).date().isoformat())
+        found = figures_of(measure(), datetime.now(UTC).date().isoformat())
         MEASURED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
         print(f"written: {MEASURED}")
         return 0

@@ -8,6 +8,7 @@ Request units are the engine's estimate from the size of documents: right in sca
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import random
@@ -22,6 +23,7 @@ from typing import Any
 import azure.durable_functions as df
 from pipeline import CADENCE, count_calls, talk
 from round_trips import Asked, Counting, counting
+from simulation import VirtualLoop
 
 import embedded_cosmos
 from agent_memory import AsyncMemory
@@ -206,15 +208,18 @@ def _counted(name: str, activity: Activity, costs: dict[str, Cost]) -> Activity:
     return run
 
 
-async def measure() -> dict[str, Any]:
+def measure() -> dict[str, Any]:
     """All that the model needs to know of the code."""
-    calls = await count_calls(100)
+    calls = asyncio.run(count_calls(100))
+    # Without threads, so that the machine's load does not decide which requests leave together.
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        feed, work = runner.run(measure_feed()), runner.run(measure_work())
     told = ("extract", "summarize", "profile", "reconcile", "one_call", "stretch")
     return {
         "cadence": {name: getattr(CADENCE, name) for name in told},
         "dimensions": DIMENSIONS,
-        "feed": await measure_feed(),
-        "work": await measure_work(),
+        "feed": feed,
+        "work": work,
         "tokens_per_100_turns": {
             "in": calls["tokens_in_per_100_turns"],
             "out": calls["tokens_out_per_100_turns"],

@@ -52,9 +52,20 @@ var rules = [
     query: 'customMetrics | where name == "model_pauses" | summarize value = sum(valueSum) by bin(timestamp, 15m)'
     threshold: 3
   }
+  {
+    name: 'memory-app-silent'
+    description: 'Maintenance, which runs every hour, has not run for two hours: the app does not start, or its telemetry does not arrive.'
+    severity: 1
+    query: 'traces | where message has "maintenance has started its sweeps" | summarize value = count()'
+    threshold: 1
+    operator: 'LessThan'
+    every: 'PT1H'
+    window: 'PT2H'
+  }
 ]
+var usual = { operator: 'GreaterThan', every: 'PT15M', window: 'PT15M' }
 
-resource alerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for rule in rules: {
+resource alerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for rule in map(rules, one => union(usual, one)): {
   name: rule.name
   location: location
   tags: tags
@@ -64,15 +75,15 @@ resource alerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for rule 
     severity: rule.severity
     enabled: true
     scopes: [applicationInsightsId]
-    evaluationFrequency: 'PT15M'
-    windowSize: 'PT15M'
+    evaluationFrequency: rule.every
+    windowSize: rule.window
     criteria: {
       allOf: [
         {
           query: rule.query
           metricMeasureColumn: 'value'
           timeAggregation: 'Maximum'
-          operator: 'GreaterThan'
+          operator: rule.operator
           threshold: rule.threshold
           failingPeriods: { numberOfEvaluationPeriods: 1, minFailingPeriodsToAlert: 1 }
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from types import SimpleNamespace
 from typing import Any
 
@@ -81,14 +82,16 @@ async def test_a_memory_that_cannot_be_opened_is_an_answer_and_the_next_request_
 
 
 async def test_a_sweep_that_cannot_be_started_does_not_stop_the_others(
-    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
     opened(monkeypatch, memory)
+    caplog.set_level(logging.INFO, "agent_memory")
     started: list[str] = []
+    broken = {"sweep-intents"}
 
     class Client:
         async def get_status(self, instance: str) -> Any:
-            if instance == "sweep-intents":
+            if instance in broken:
                 raise TimeoutError("its history cannot be read")
             return SimpleNamespace(runtime_status=None)
 
@@ -106,6 +109,11 @@ async def test_a_sweep_that_cannot_be_started_does_not_stop_the_others(
         "sweep-untold",
         "sweep-purge",
     }
+    line = "maintenance has started its sweeps"
+    assert line not in caplog.messages, "the alert on silence misses it"
+    broken.clear()
+    await triggers.maintain._function.get_user_function().client_function(None, Client())
+    assert line in caplog.messages
 
 
 def test_the_error_of_a_damaged_document_has_none_of_its_text():

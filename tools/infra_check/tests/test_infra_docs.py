@@ -101,7 +101,7 @@ def test_every_alert_is_documented(project: Project):
         for type_ in ("scheduledQueryRules", "metricAlerts")
         for alert in deployment.of_type(f"Microsoft.Insights/{type_}")
     ]
-    assert len(alerts) == 7
+    assert len(alerts) == 8
     for name in alerts:
         assert f"`{name}`" in page("operations.md")
 
