@@ -1,7 +1,9 @@
 """What is remembered passes a screen: categories, secrets, orders to a model, quotas and retention."""
 
+import threading
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from policy_world import QUIET, opened
@@ -14,6 +16,7 @@ from agent_memory.models import Memory, Turn, content_hash, now
 from agent_memory.rules.quotas import choose
 from agent_memory.rules.switches import Rules, is_kept
 from agent_memory.screening.screen import screen_memory, screen_talk, screen_values
+from agent_memory.screening.secrets import Finding, find_secrets
 from agent_memory.settings import PolicySettings, Tier
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 
@@ -348,6 +351,59 @@ def test_a_word_of_four_letters_can_be_a_part_of_a_secret_and_a_shorter_one_not(
         recorded_at=clock,
     )
     assert screen_memory(memory, PolicySettings()).tags == ["ub4"]
+
+
+async def test_what_takes_long_to_screen_is_screened_beside_the_requests(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+):
+    """A memory of 250,000 values once kept everybody waiting for a minute."""
+    threads = set()
+
+    def looked(text: str) -> list[Finding]:
+        threads.add(threading.current_thread())
+        return find_secrets(text)
+
+    monkeypatch.setattr("agent_memory.screening.screen.find_secrets", looked)
+    alice = memory.user("alice")
+    await alice.remember("Likes tea", tags=["drinks"], metadata={"by": "hand"})
+    assert threads == {threading.current_thread()}
+    threads.clear()
+    for long in ({"content": "I like tea. " * 1000}, {"content": "Likes milk", "tags": [f"t{n}" for n in range(100)]}):
+        await alice.remember(**long)
+    await alice.add_document("d", "I like tea. " * 1000)
+    assert threads
+    assert threading.current_thread() not in threads
+
+
+@pytest.mark.parametrize(
+    "given", [{"tags": ["t"] * 5001}, {"metadata": {str(n): n for n in range(2501)}}, {"metadata": {"n": [0.5] * 5001}}]
+)
+async def test_a_memory_has_a_bounded_number_of_entries(memory: AsyncMemory, given: dict[str, Any]):
+    alice = memory.user("alice")
+    with pytest.raises(InvalidInput, match="at most 5,000 tags, names and values"):
+        await alice.remember("Likes tea", **given)
+    old = await alice.remember("Likes tea", metadata={"vector": [0.25] * 3072})
+    assert old.metadata == {"vector": [0.25] * 3072}
+    with pytest.raises(InvalidInput, match="would each have a copy"):
+        await alice.add_document("d", "I like tea. " * 1000, metadata={"vector": [0.25] * 4000})
+
+
+def test_small_numbers_stay_and_the_number_of_a_card_does_not():
+    clock = now()
+    numbers = [1, -2.5, 1e-9, 999_999_999_999, 4111111111111111, 4111111111111111.0, True]
+    memory = Memory(
+        id="m",
+        user_id="u",
+        thread_id="t",
+        type="fact",
+        content="Numbers",
+        metadata={"n": numbers},
+        created_at=clock,
+        recorded_at=clock,
+    )
+    removed = "[card number removed]"
+    kept = screen_memory(memory, PolicySettings()).metadata["n"]
+    assert kept == [*numbers[:4], removed, f"{removed}.0", True]
 
 
 async def test_nothing_but_unseen_characters_is_nothing_to_remember(memory: AsyncMemory):

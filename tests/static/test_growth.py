@@ -188,6 +188,11 @@ def memory(content: str) -> Memory:
     )  # fmt: skip
 
 
+def secrets_and_tags(text: str) -> Memory:
+    parts = [f"{text[at : at + 8]}{at}" for at in range(0, len(text), 8)]
+    return memory(" ".join(f"password: Zz{part}" for part in parts)).model_copy(update={"tags": parts})
+
+
 EXTRACTION = ExtractInput(before=[], turns=[turn("I live in Oslo.")])
 LIKENESS = likeness.Likeness.of("hashing-384")
 RULES = Rules(deny=frozenset({"health"}))
@@ -244,6 +249,7 @@ SCRATCH = Path()
 
 ENTRIES: dict[str, Callable[[str], object]] = {
     "screen a memory": lambda text: screen.screen_memories([memory(text)], RULES, POLICY),
+    "tags beside secrets": lambda text: screen.screen_memory(secrets_and_tags(text), POLICY),
     "secrets": secrets.find_secrets,
     "instructions": orders.find_instructions,
     "categories": switches.categories_of,

@@ -14,7 +14,7 @@ from agent_memory.models import CustomKind, FactKind, Memory, content_hash, iso,
 from agent_memory.remembering import untold
 from agent_memory.rules.quotas import keep_within, require_room
 from agent_memory.rules.switches import Rules, with_retention
-from agent_memory.screening.screen import FORBIDDEN, screen_memories
+from agent_memory.screening.screen import FORBIDDEN, screen_aside
 from agent_memory.settings import PolicySettings
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
@@ -82,13 +82,14 @@ class Desk:
     rules: Rules
     user_id: str
 
-    def screened(self, memory: Memory) -> Memory:
+    async def screened(self, memory: Memory) -> Memory:
         """The memory as it passes the screen.
 
         Raises:
+            InvalidInput: if it has too many entries.
             MemoryDisabled: if the settings forbid to remember this.
         """
-        kept = screen_memories([memory], self.rules, self.policy).memories
+        kept = (await screen_aside([memory], self.rules, self.policy)).memories
         if not kept:
             raise MemoryDisabled(f"this is {FORBIDDEN}")
         return kept[0]
@@ -130,7 +131,7 @@ async def remember(desk: Desk, given: Mapping[str, Any], related_ids: Sequence[s
         "content_hash": content_hash(given["content"]),
         "embedding_model": desk.embeddings.model_id,
     }
-    memory = desk.screened(validated(Memory, fields))
+    memory = await desk.screened(validated(Memory, fields))
     known = await active_by_hash(store, user_id, [memory.content_hash])
     if not known:
         await require_room(store, rules, user_id)
@@ -200,7 +201,7 @@ async def corrected_before(
         return None
     if data is not None:
         data = (await kind_and_data(desk.store, desk.user_id, old.kind if old.type == "fact" else None, data))[1]
-    told = desk.screened(_version(old, old.content if content is None else content, {"data": data}, reason))
+    told = await desk.screened(_version(old, old.content if content is None else content, {"data": data}, reason))
     same = (told.content, told.data, told.metadata) == (made.content, made.data, made.metadata)
     return (made, etag) if same else None
 
@@ -228,7 +229,7 @@ async def correct(
         NotFound: if it was forgotten since.
         MemoryDisabled: if the settings forbid to remember the new content.
     """
-    new = desk.screened(_version(old, content, {**marks, "embedding_model": desk.embeddings.model_id}, reason))
+    new = await desk.screened(_version(old, content, {**marks, "embedding_model": desk.embeddings.model_id}, reason))
     document = await desk.document(new)
     partition = (old.user_id, old.thread_id)
     stored = await desk.store.read(MEMORIES, old.id, partition)

@@ -17,6 +17,7 @@ from agent_memory.forgetting.tombstones import Place, bury, of_place, of_request
 from agent_memory.language.current import for_asking
 from agent_memory.models import ForgetReceipt, as_utc, now
 from agent_memory.processing.driver import run_workflow
+from agent_memory.recall.search import LONGEST_QUERY
 from agent_memory.runtime import Runtime
 from agent_memory.store import queries
 from agent_memory.store.client import Store
@@ -68,6 +69,8 @@ class ForgetRequest:
             check_id(self.id, "id")
         if self.query is not None and (not isinstance(self.query, str) or not self.query.strip()):
             raise InvalidInput("a query is a text that says what to forget")
+        if self.query is not None and len(self.query) > LONGEST_QUERY:
+            raise InvalidInput(f"a query has at most {LONGEST_QUERY:,} characters, not {len(self.query):,}")
         if not self.include_sources and not self.is_claim:
             raise InvalidInput("include_sources=False is for a memory that is wrong: give its id, or a query")
 

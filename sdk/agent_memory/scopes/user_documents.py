@@ -12,7 +12,7 @@ from agent_memory.models import Memory, Receipt, Usage
 from agent_memory.rules.switches import with_retention
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.user_part import UserPart
-from agent_memory.screening.screen import screen_memories
+from agent_memory.screening.screen import entries_of, screen_aside
 from agent_memory.store import library, queries
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import Document, check_json, to_document
@@ -63,8 +63,10 @@ class UserDocuments(UserPart):
         store, tools = self._runtime.store, self._runtime.tools
         embeddings = for_writing(tools.embeddings)
         texts = list(library.pieces_of(content, chunk_size, chunk_overlap))
+        if entries_of(dict(metadata or {}))[0] * len(texts) > library.MOST_COPIED:
+            raise InvalidInput(f"metadata: {len(texts)} pieces would each have a copy; give it fewer entries")
         pieces = library.make_pieces(self.user_id, id, texts, metadata or {}, embeddings.model_id)
-        screened = screen_memories(pieces, rules, tools.policy)
+        screened = await screen_aside(pieces, rules, tools.policy)
         if not screened.memories:
             await self._delete_document(id)
             return Receipt(ids=[], created=0, skipped_reason="; ".join(screened.rejected))

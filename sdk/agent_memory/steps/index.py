@@ -104,7 +104,7 @@ async def _asked(tools: Tools, turns: Sequence[Turn], kept: Mapping[str, Spoken]
         before = turns[number - 1] if number else await _turn_before(tools, turn)
         if before is None or (before.role, before.name) == (turn.role, turn.name):
             continue
-        said = kept.get(before.id) if number else _screened(before, tools)
+        said = kept.get(before.id) if number else await aside(_screened, before, tools)
         question = question_in(said.words) if said is not None else None
         if question is not None:
             asked[turn.id] = Asked(before.id, question)

@@ -21,6 +21,8 @@ from agent_memory.store.updates import racing, until_written
 TYPE = "document"
 MOST_PIECES = 5000
 """The most pieces of one document: about three million characters in pieces of 800."""
+MOST_COPIED = 50_000
+"""The most names and values in the copies of a document's metadata together. They take some 3 s to screen."""
 _NUMBER_BYTES = 14
 """The size of one component of a vector in JSON, in bytes."""
 

@@ -23,6 +23,7 @@ from pydantic import BaseModel, ValidationError
 
 from agent_memory.errors import Conflict, InvalidInput
 from agent_memory.forgetting.tombstones import Said, forgotten_after, forgotten_turns, sent_again
+from agent_memory.language.aside import aside
 from agent_memory.language.current import for_writing
 from agent_memory.language.tasks import ProfileView, SummaryView
 from agent_memory.models import (
@@ -40,7 +41,7 @@ from agent_memory.models import (
 )
 from agent_memory.rules.quotas import room_left
 from agent_memory.rules.switches import Rules, check_retention, read_rules, with_retention
-from agent_memory.screening.screen import is_clean, screen_memories
+from agent_memory.screening.screen import is_clean, screen_aside
 from agent_memory.steps.gather import Tools
 from agent_memory.store import queries
 from agent_memory.store.changes import STORED_AT
@@ -187,7 +188,7 @@ class Importer:
         A file may come from anybody, so its memories are trusted no more than talk.
         """
         rules = await self._rules_of(memory.thread_id)
-        kept = screen_memories([memory], rules, self._policy).memories if rules.recall else []
+        kept = (await screen_aside([memory], rules, self._policy)).memories if rules.recall else []
         if not kept:
             _count(self.receipt.unwanted, "memory")
         return kept
@@ -287,7 +288,7 @@ class Importer:
             _count(self.receipt.unwanted, kind)
         elif await forgotten_after(self._store, self._user_id, made, self._embeddings.model_id):
             _count(self.receipt.forgotten, kind)
-        elif not is_clean(said, rules, self._policy):
+        elif not await aside(is_clean, said, rules, self._policy):
             _count(self.receipt.screened, kind)
         else:
             return True
