@@ -53,6 +53,20 @@ async def test_an_export_comes_over_and_goes_in_pieces(memory: AsyncMemory, monk
                 await remote.user("carol").import_lines(bad)
 
 
+async def test_a_separator_of_lines_within_a_text_does_not_end_a_line_of_an_export(
+    http: httpx.AsyncClient, memory: AsyncMemory
+):
+    """JSON may hold them as they are; Python's `splitlines` splits there."""
+    said = "one\u2028two\u2029three\x85four"
+    await memory.user("alice").thread("t1").add("user", said)
+    lines: list[str] = []
+    await memory.user("alice").export(lines.append)
+    body = "\r\n".join(lines).encode()
+    receipt = await http.post("/v1/import", content=body, headers={"x-user-id": "carol"})
+    assert receipt.json()["created"]["turn"] == 1
+    assert [turn.content for turn in await memory.user("carol").thread("t1").turns()] == [said]
+
+
 @pytest.mark.req("S0-062", "S3-26")
 async def test_a_memory_is_forgotten_by_its_id(http: httpx.AsyncClient, memory: AsyncMemory):
     for prefix in ("/v1/memory", "/api/memory/memories", "/memory/memories"):

@@ -154,3 +154,22 @@ async def forgotten(user: AsyncUserScope, bound: str, at: datetime) -> list[str]
     before = {one.content for one in await user.memories()}
     await user.forget(**{bound: at})
     return sorted(before - {one.content for one in await user.memories()})
+
+
+@pytest.mark.parametrize("asked", [{"query": "the locker code"}, {"thread_id": "t1"}])
+async def test_what_has_a_time_to_come_does_not_come_back_either(memory: AsyncMemory, asked: dict[str, str]):
+    """A writer's clock may be ahead of ours, and an archive may have other times than the store had."""
+    alice = memory.user("alice")
+    later = datetime.now(UTC) + 400 * 24 * HOUR
+    await alice.thread("t1").add("user", "fact: the locker code is seven", created_at=later)
+    await alice.thread("t1").process("extract")
+    await alice.thread("t1").process("summarize")
+    lines: list[str] = []
+    await alice.export(lines.append)
+    await alice.forget(**asked)  # type: ignore[arg-type]
+    postponed = [line.replace(str(later.year), str(later.year + 1)) for line in lines]
+    for archive in (lines, postponed):
+        receipt = await alice.import_lines(archive)
+        assert receipt.forgotten["turn"] == 1
+        assert await alice.memories() == []
+        assert await alice.thread("t1").turns() == []

@@ -145,3 +145,13 @@ def test_a_memory_that_no_store_takes_is_found_before_anything_is_written(tmp_pa
     with pytest.raises(InvalidInput, match="memory 2 of the file is larger than 1700000 bytes"):
         contents_of(file)
     assert contents_of(mem0(file, {"memory": "Likes tea", "metadata": {"note": "x" * 1_000_000}})).lines
+
+
+def test_a_separator_of_lines_within_a_text_does_not_end_a_line_of_a_file(tmp_path: Path):
+    said = ["one\u2028two", "three\x85four"]
+    records = [
+        json.dumps({"id": str(n), "user_id": "ana", "memory": text}, ensure_ascii=False) for n, text in enumerate(said)
+    ]
+    (tmp_path / "m.jsonl").write_text("\n".join(records), "utf-8")
+    lines = [json.loads(line) for line in contents_of(tmp_path / "m.jsonl", Origin.MEM0, "ana").lines]
+    assert [line["content"] for line in lines if line["type"] == "memory"] == said

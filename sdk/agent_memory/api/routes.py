@@ -143,7 +143,7 @@ async def import_lines(request: Request, user_id: UserId) -> ImportReceipt:
         text = (await request.body()).decode()
     except UnicodeDecodeError as error:
         raise InvalidInput("an export is UTF-8") from error
-    return await owned(request, user_id).import_lines(text.splitlines())
+    return await owned(request, user_id).import_lines(text.split("\n"))
 
 
 @router.delete("/v1/users/me", responses=documented(), tags=["transfer"], operation_id="user_erase")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
 from agent_memory.forgetting.selection import Corpus, Selection, TurnKey, add_answers, claim_in, read_texts
 from agent_memory.forgetting.tombstones import of_turn, of_words
@@ -30,6 +30,10 @@ class ForgetPlan:
     kept: dict[str, ForgetItem] = field(default_factory=dict)
     accounts: dict[str, list[ForgetItem]] = field(default_factory=dict)
     """By thread: summaries and the like that are deleted because of their text, not with turns or memories."""
+    later: dict[TurnKey, datetime] = field(default_factory=dict)
+    """The turns with a time that is still to come, because their writer's clock is ahead of ours."""
+    latest: datetime = field(default=datetime.min.replace(tzinfo=UTC))
+    """The latest time of what is deleted, which may also be to come."""
     by_place: bool = False
     keeps_memories: bool = False
     named: dict[str, str] | None = None
@@ -64,6 +68,10 @@ class ForgetPlan:
             "keeps_memories": self.keeps_memories,
             **({} if self.named is None else {"named": self.named}),
         }
+
+    def of_later_turns(self) -> list[Document]:
+        """Tombstones of the turns that the tombstone of their place does not cover, which holds up to now."""
+        return [of_turn(self.user_id, *turn, at) for turn, at in self.later.items()]
 
     def receipt(self, *, dry_run: bool) -> ForgetReceipt:
         """The plan as the caller sees it, with contents only in a dry run."""
@@ -121,20 +129,25 @@ async def tombstones(corpus: Corpus, plan: ForgetPlan) -> list[Document]:
     contents = [item.content for item in plan.items if item.content and item.type != "chunk"]
     vectors = await corpus.embed(contents)
     model = corpus.embeddings.model_id
-    words = [of_words(plan.user_id, text, plan.at, "forgotten", vector, model) for text, vector in vectors.items()]
-    return words + [of_turn(plan.user_id, thread_id, turn_id, plan.at) for thread_id, turn_id in plan.turns]
+    at = max(plan.at, plan.latest)
+    words = [of_words(plan.user_id, text, at, "forgotten", vector, model) for text, vector in vectors.items()]
+    return words + [of_turn(plan.user_id, thread_id, turn_id, at) for thread_id, turn_id in plan.turns]
 
 
 def _add(plan: ForgetPlan, corpus: Corpus, reasons: Mapping[str, str], selection: Selection | None) -> None:
     plan.memories = {key: _item(corpus.memories[key], why) for key, why in reasons.items()}
     for key in plan.memories:
         plan.kept.pop(key, None)
+        plan.latest = max(plan.latest, corpus.memories[key].created_at)
     if selection is None:
         return
     for (thread_id, turn_id), why in selection.turns.items():
         turn = selection.texts.get((thread_id, turn_id))
         if turn is None:
             continue  # deleted already
+        plan.latest = max(plan.latest, turn.created_at)
+        if turn.created_at > plan.at:
+            plan.later[thread_id, turn_id] = turn.created_at
         plan.turns[thread_id, turn_id] = ForgetItem(
             id=turn_id, type="turn", thread_id=thread_id, why=why, content=turn.content
         )

@@ -59,7 +59,7 @@ async def take_back(store: Store, counters: Counters, user_id: str, thread_id: s
         said = Said(turn.id, found["_ts"], iso(turn.created_at))
         if reason := await derived_from(store, partition, said):
             raise Conflict(f"the newest turn of {thread_id} cannot be taken back: {reason}; forget it instead")
-        await bury(store, user_id, [of_turn(user_id, thread_id, turn.id, now())])
+        await bury(store, user_id, [of_turn(user_id, thread_id, turn.id, max(now(), turn.created_at))])
         job = await store.create(MEMORIES, _job(user_id, thread_id, said))
         # If several callers pop the same turn, the one who deletes it gets it.
         if not await _taken(store, turn):

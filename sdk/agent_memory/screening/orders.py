@@ -1,4 +1,4 @@
-"""Orders: finds text that instructs a model, in twelve languages and in the forms in which it is hidden.
+"""Orders: finds text that instructs a model, in fourteen languages and in the forms in which it is hidden.
 
 The kinds come from the literature on prompt injection: overriding earlier instructions, forged roles, hiding something
 from the user, asking for the system prompt, leaking through an image or a message, unseen characters (OWASP
@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import base64
 import binascii
+import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from agent_memory.models import Source
 from agent_memory.screening.phrases import (
@@ -44,24 +46,28 @@ UNSEEN = "holds unseen characters"
 # These patterns hold for every language. They are matched against whole lines.
 _ROLES = (
     r"<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>|</?(?:system|assistant|developer|instructions?|memory|memories)>"
-    r"|^[ \t>*_]*(?:system|developer)(?: message| prompt)?[ *_]*:\s*\S"
+    r"|^[ \t>*_]*(?:system|developer)(?: message| prompt| override| note| alert)?[ *_]*:\s*\S"
+    r"|^[ \t>*_-]*role[ *_]*:[ \t]*[\"']?(?:system|developer)\b"
     r"|^[ \t>*_]*#+[ *_]*(?:system|developer|systeme|sistema|система|系统|系統|システム|النظام|सिस्टम|সিস্টেম|سسٹم)"
     r"(?: (?:message|prompt|instructions?|override))?[ *_]*(?::|$)"
-    r"|\[(?:system|developer)(?: (?:message|prompt|override))?\]"
+    r"|\[(?:system|developer)(?: (?:message|prompt|override|note|alert))?\]"
     r"|[\"']role[\"']\s*:\s*[\"'](?:system|developer)[\"']"
 )
 _IMAGES = (
     r"!\[[^\]]{0,500}\]\(\s*(?:https?:)?//[^)\s]*[?&#{}$%<>][^)\s]*"
+    r"|!\[[^\]]{0,500}\]\[[^\]]{0,100}\]"
     r"|!\[[^\]]{0,500}\]\(\s*(?:https?:)?//[^)\s]*/[^)\s./]*(?:\s[^)]{0,200})?\)"
     r"|<img\b[^>]{0,200}\bsrc\s*=\s*[\"']?(?:https?:)?//[^>\s]*[?&#{}$%][^>\s]*"
 )
 """Images from another server whose address can carry words away.
 
-The address has a query or a placeholder, or does not name an image file."""
+The address has a query or a placeholder, does not name an image file, or stands elsewhere in the text."""
 _ANY_IMAGE = r"!\[[^\]]{0,500}\]\(\s*(?:https?:)?//|<img\b[^>]{0,200}\bsrc\s*=\s*[\"']?(?:https?:)?//"
 """An image on another server. Whoever shows the text loads it, and the server learns that."""
 
 _ENCODED = linear(r"[A-Za-z0-9+/_-]{24,}={0,2}")
+_WRAPPED = linear(r"[A-Za-z]_|_[A-Za-z]|<[!/A-Za-z]|&#?[0-9A-Za-z]+;|%[0-9A-Fa-f]{2}")
+_MARKUP = linear(r"<!--[^>]*-->|</?[A-Za-z][^<>]*>")
 _UNSEEN = linear(r"[\x{e0020}-\x{e007f}\x{202d}\x{202e}]+")
 _LEAST_PRINTABLE = 0.9
 """Share of printable characters from which decoded bytes count as text."""
@@ -107,7 +113,7 @@ _IN_LINES_OF_OTHERS = [*_IN_LINES, _Kind.of("sends data away", [_ANY_IMAGE])]
 
 def find_instructions(text: str, source: Source = "user") -> list[Finding]:
     """The parts of a text that read as orders to a model, in order. Stricter for text that is not from the user."""
-    found = [*_found(text, source), *_encoded(text, source)]
+    found = [*_found(text, source), *_encoded(text, source), *_wrapped(text)]
     if hides(text):
         found += [(UNSEEN, *unseen.span()) for unseen in _UNSEEN.finditer(text)]
     return apart(Finding("instruction", what, start, end) for what, start, end in found)
@@ -123,6 +129,20 @@ def _found(text: str, source: Source) -> Iterator[tuple[str, int, int]]:
     ):
         for kind in kinds:
             yield from ((kind.what, *within.span(*place)) for place in kind.found(within.text))
+
+
+def _wrapped(text: str) -> Iterator[tuple[str, int, int]]:
+    """Lines with orders whose words are joined by underscores, or interrupted by markup, entities or percent signs."""
+    if not _WRAPPED.search(text):
+        return
+    start = 0
+    for line in text.split("\n"):
+        if _WRAPPED.search(line):
+            for gap in ("", " "):  # what looks like <b> may stand within a word or between two
+                plain = html.unescape(unquote(_MARKUP.sub(gap, line))).replace("_", " ")
+                view = seen(plain).in_line().text
+                yield from ((kind.what, start, start + len(line)) for kind in _IN_SENTENCES for _ in kind.found(view))
+        start += len(line) + 1
 
 
 def _encoded(text: str, source: Source) -> Iterator[tuple[str, int, int]]:

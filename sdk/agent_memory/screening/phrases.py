@@ -2,7 +2,7 @@
 
 They are matched without regard to case, on one line and without accents (`folding.seen`). "~" stands for a few words of
 the same sentence. A text without one of the `_NEEDS` holds no phrase of that kind, so most texts cost one search. The
-languages are the ten with most speakers (Ethnologue 2024), German and Japanese.
+languages are the ten with most speakers (Ethnologue 2024), German, Japanese, Italian and Dutch.
 """
 
 from __future__ import annotations
@@ -99,6 +99,17 @@ _DISMISSALS: dict[str, Dismissal] = {
         r"指示|命令|ルール|規則|プロンプト|制限|ガイドライン",
         verb_last=True,
     ),
+    "it": Dismissal(
+        r"\b(?:ignora(?:re|te)?|dimentica(?:re|te)?|trascura(?:re|te)?|scarta(?:re|te)?|aggira(?:re|te)?"
+        r"|non (?:seguire|rispettare|considerare))\b",
+        r"\b(?:tutt[ei]|precedent[ei]|di prima|tue|tuoi|sue|suoi|sopra|del sistema|ricevut[ei])\b",
+        r"\b(?:istruzion[ei]|regol[ae]|ordini|direttive|prompt|restrizioni|indicazioni)\b",
+    ),
+    "nl": Dismissal(
+        r"\b(?:negeer|negeren|vergeet|omzeil|volg niet|trek je niets aan van)\b",
+        r"\b(?:alle|eerdere|vorige|voorgaande|bovenstaande|jouw|je|uw|systeem)\b",
+        r"\b(?:systeem)?(?:instructies?|aanwijzing(?:en)?|regels|opdrachten|prompts?|richtlijnen|beperkingen)\b",
+    ),
 }
 DISMISSING = [
     *(dismissal.pattern for dismissal in _DISMISSALS.values()),
@@ -126,6 +137,10 @@ UNBOUND = [
     r"\bdu bist (?:jetzt|nun|ab sofort)~(?:\bdan\b|uneingeschränkt"
     r"|unzensiert|ohne (?:regeln|grenzen|filter)|entwicklermodus)",
     r"(?:あなたは今|今からあなたは|これからあなたは)[^。]{0,12}(?:DAN|制限のない|無制限|開発者モード)",
+    r"\b(?:ora sei|sei ora|adesso sei|d['’]ora in poi sei)\b~(?:\bdan\b"
+    r"|senza (?:restrizioni|limiti|filtri|censura)|modalità sviluppatore)",
+    r"\b(?:je|jij|u) (?:bent|ben) (?:nu|vanaf nu|voortaan)\b~(?:\bdan\b(?:\W|$)"
+    r"|zonder (?:regels|beperkingen|filters?|censuur)|ontwikkelaarsmodus)",
 ]
 
 UNBOUND_NEEDS = (
@@ -133,7 +148,7 @@ UNBOUND_NEEDS = (
     r"|开发者|不受限制|没有限制|无限制|越狱|डेवलपर|बिना|"
     r"\bsin\b|desarrollador|\bsans\b|développeur|المطور|قيود|غير مقيد"
     r"|ডেভেলপার|সীমা|\bsem\b|desenvolvedor|\bбез\b|без |разработчика|"
-    r"ڈویلپر|پابندی|uneingeschränkt|unzensiert|\bohne\b|entwicklermodus|制限のない|無制限|開発者"
+    r"ڈویلپر|پابندی|\bsenza\b|sviluppatore|\bzonder\b|ontwikkelaar|uneingeschränkt|unzensiert|\bohne\b|entwicklermodus|制限のない|無制限|開発者"
 )
 
 HIDING = [
@@ -158,12 +173,17 @@ HIDING = [
     r"~(?:nutzer|benutzer|anwender|kunden)\b~\b(?:nicht|nichts|nie|niemals)\b"
     r"|\bohne~(?:nutzer|benutzer|anwender|kunden)~(?:informieren|zu sagen|bescheid)",
     r"(?:ユーザー|利用者|使用者)に(?:は)?[^。]{0,12}(?:言わない|伝えない|教えない|知らせない|言うな|明かさない)",
+    r"\b(?:non|mai) (?:dire|dirlo|rivelare|menzionare|informare|avvisare|raccontare)\b~(?:utente|cliente)"
+    r"|\bsenza (?:dirlo|informare|avvisare)~(?:utente|cliente)",
+    r"\b(?:vertel|zeg|meld|onthul|noem|informeer)\b~(?:gebruiker|klant)\b~\b(?:niet|niets|nooit)\b"
+    r"|\bzonder~(?:gebruiker|klant)~(?:te vertellen|te informeren|in te lichten)",
 ]
 
 HIDING_NEEDS = (
     r"user|human|customer|operator|用户|用戶|使用者|客户|उपयोगकर्ता|यूज़र|ग्राहक"
     r"|usuari|client|utilisateur|usager|المستخدم|للمستخدم|العميل|"
     r"ব্যবহারকারী|ইউজার|utilizador|пользовател|клиент|صارف|یوزر|nutzer|anwender|kunden|ユーザー|利用者"
+    r"|utente|cliente|gebruiker|klant"
 )
 
 PROMPT = [
@@ -185,12 +205,16 @@ PROMPT = [
     r"\b(?:zeig|zeige|gib|nenne?|wiederhole?|verrate?|drucke?)\b"
     r"~(?:system-?prompt|systemanweisung|versteckten? anweisung)",
     r"(?:システムプロンプト|隠された指示)~(?:見せ|表示|教え|出力|繰り返)",
+    r"\b(?:mostra(?:mi)?|rivela(?:mi)?|ripeti|stampa|dimmi)\b~(?:prompt (?:di|del) sistema"
+    r"|istruzioni (?:nascoste|di sistema|iniziali))",
+    r"\b(?:toon|laat|geef|herhaal|onthul|druk)\b~(?:systeemprompt|systeeminstructies?|verborgen (?:instructies?"
+    r"|aanwijzingen))",
 ]
 
 PROMPT_NEEDS = (
     r"prompt|instruc|hidden|message|系统提示|隐藏指令|初始指令|प्रॉम्प्ट|निर्देश"
     r"|invite|موجه|التعليمات|تعليمات|প্রম্পট|নির্দেশ|промпт|инструкци|"
-    r"پرامپٹ|ہدایات|anweisung|プロンプト|指示"
+    r"پرامپٹ|ہدایات|anweisung|プロンプト|指示|istruzioni|aanwijzing"
 )
 
 LEAKING = [

@@ -1,10 +1,10 @@
 """Secrets: keys and tokens of services, passwords in prose, private keys, numbers of cards and accounts.
 
 The patterns of detect-secrets (extra `secrets`) find keys and tokens. Patterns of our own find those of further
-services. Passwords are found by how people mention them, in twelve languages. RE2 runs the patterns of detect-secrets,
-because it searches in linear time. Three plugins are left out: they judge the entropy of a word, the name of a variable
-in code, or the address of a machine, and so raise false alarms in plain talk. Numbers of cards, bank accounts and US
-social security are recognised by form and check digits.
+services. Passwords are found by how people mention them, in sixteen languages, and as code
+assigns them. RE2 runs the patterns of detect-secrets, because it searches in linear time. Three plugins are left out:
+they judge the entropy of a word, the name of a variable in code, or the address of a machine, and so raise false alarms
+in plain talk. `numbers` finds those of cards, accounts and people.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
+from agent_memory.screening.numbers import numbers
 from agent_memory.text.folding import seen, unaccented
 from agent_memory.text.patterns import Linear, linear
 
@@ -116,9 +117,13 @@ _KEYS: dict[str, str] = {
     "npm token": r"\bnpm_[A-Za-z0-9]{36}",
     "service token": r"\b(?:gsk_|r8_|glsa_|sntry[su]_|ntn_|lin_api_"
     r"|dckr_pat_|sbp_|figd_|nvapi-|pplx-|xai-|tvly-|PMAK-"
-    r"|pscale_tkn_|ATATT3|hvs\.|dp\.pt\.|rubygems_|NRAK-|SK-)[A-Za-z0-9_=-]{24,}",
+    r"|pscale_tkn_|ATATT3|hvs\.|dp\.(?:pt|ct|scim|st\.[a-z0-9_-]+)\."
+    r"|rubygems_|NRAK-|SK-|pcsk_|lsv2_(?:pt|sk)_|HRKU-)[A-Za-z0-9_=-]{24,}"
+    r"|discord(?:app)?\.com/api/webhooks/[0-9]+/([A-Za-z0-9_-]{24,})|\bkey-[0-9a-f]{32}\b",
     "age key": r"\bAGE-SECRET-KEY-1[0-9A-Z]{50,}",
     "bearer token": r"\b(?:[Bb]earer|BEARER)\s+([A-Za-z0-9._~+/=-]{16,})",
+    "basic auth": r"(?i)\bauthorization[\"']?:\s*[\"']?basic\s+([A-Za-z0-9+/]{8,}=*)"
+    r"|\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =][\"']?[^\s:\"']+:([^\s\"']{3,})|://:([^\s:/@\"']{3,})@",
     "private key": r"(?s)-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----.*?"
     r"(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|\z)"
     r"|PuTTY-User-Key-File-[0-9].*?(?:Private-MAC: *[0-9a-f]+|\z)",
@@ -132,9 +137,13 @@ _TOLD: dict[str, tuple[str, str]] = {
         r"\b(?:pass ?(?:word|phrase|code)|pwd|pin(?: code| number)?|api[ _-]?key|secret key|access token)\b",
         r"\b(?:is|are|was)(?: now)?\b",
     ),
-    "de": (r"\b(?:passwort|kennwort|geheimzahl|zugangscode)\b", r"\b(?:ist|lautet|heißt|war)(?: jetzt)?\b"),
+    "de": (r"\b(?:passwort|kennwort|geheimzahl|zugangscode|pin)\b", r"\b(?:ist|lautet|heißt|war)(?: jetzt)?\b"),
     "fr": (r"\b(?:mot de passe|code secret|code pin)\b", r"\b(?:est|c['’]est)\b"),
     "es": (r"\b(?:contraseña|clave secreta|mi clave|clave de acceso)\b", r"\b(?:es|ahora es)\b"),
+    "it": (r"\b(?:(?:la )?(?:mia|nostra|sua) password|la password|parola d['’]ordine|pin)\b", r"\bè(?: ora)?\b"),
+    "nl": (r"\b(?:wachtwoord|toegangscode|pincode)\b", r"\b(?:is|was|luidt)(?: nu)?\b"),
+    "pl": (r"\bhasło\b", r"\b(?:to|jest)\b"),
+    "ko": (r"(?:비밀번호|비번|암호)", r"는|은|이|가|\s"),
     "pt": (r"\b(?:minha senha|senha|palavra-passe)\b", r"\b(?:é|agora é)\b"),
     "ru": (r"(?:парол[ья]|пин-?код|кодовое слово)", r"это|является|теперь|\s"),
     "zh": (r"(?:密码|密碼|口令)", r"是|为|為|\s"),
@@ -144,15 +153,27 @@ _TOLD: dict[str, tuple[str, str]] = {
     "ar": (r"(?:كلمة (?:المرور|السر|سر|مرور)ي?|الرقم السري)(?: الخاصة? بي)?", r"هي|هو|\s"),
     "ur": (r"(?:پاس ?ورڈ|پن کوڈ)", r"ہے|\s"),
 }
-_FOR = r"(?:\s+(?:for|to|of|on|für|zum|von|pour|de|du|para|do|da|от|для)\s+(?:[\w'’-]+\s+){1,4}?)?"
+_FOR = (
+    r"(?:\s+(?:for|to|of|on|für|zum|von|pour|de|du|para|do|da|от|для|di|del|della|van|voor)\s+(?:[\w'’-]+\s+){1,4}?)?"
+)
 _VALUE = r"([\"'“`«「]?)([!-~]{3,})"
+_ASSIGNED = linear(
+    r"(?:^|[^0-9A-Za-z])[\w-]{0,40}?(?:password|passwd|pwd|api[_-]?key|secret|token)[\"']?\s{0,3}(?:=>|:=|=|:)\s{0,3}"
+    r"[\"']?([^\s\"'&,;<>]+)",
+    re.IGNORECASE,
+)
+"""A password or key as code, settings and links assign it."""
+_SHORTEST_ASSIGNED = 8
 _PASSWORDS = [
-    linear(unaccented(rf"{noun}{_FOR}\s*(?:{_IS}|{verb})\s*{_VALUE}"), re.IGNORECASE) for noun, verb in _TOLD.values()
+    linear(unaccented(rf"{noun}{_FOR}\s*(?:{_IS}|(?:{verb})\s*:?)\s*{_VALUE}"), re.IGNORECASE)
+    for noun, verb in _TOLD.values()
 ]
 _PASSWORD_NAMED = linear(unaccented("|".join(noun for noun, _ in _TOLD.values())), re.IGNORECASE)
 _CODE = linear(r"[\[<{$`(]|[\p{L}_.]+[(\[]|[\p{L}_$]+(?:\.[\p{L}_]+)+$|[\p{L}_]*_[\p{L}_]*$")
 """Words in place of a password that are not one: markup, a call, an attribute, a name with underscores, a marker."""
 _NO_VALUE = linear(r"^[^0-9]*(?:password|passwort|api.?key)[^0-9]*$", re.IGNORECASE)
+_CALL = linear(r"[\w.]+[(\[]")
+_DIGIT = linear(r"[0-9]")
 _BEHIND_VALUE = ".,;!?)\"'`"
 
 
@@ -202,6 +223,11 @@ def _end_of(text: str, end: int, more: str = "") -> int:
 
 def _passwords(text: str) -> Iterator[tuple[str, int, int]]:
     """The values of passwords. "My password is too short" gives none."""
+    for found in _ASSIGNED.finditer(text):
+        value = found[1].rstrip(_BEHIND_VALUE)
+        is_code = _CODE.match(value) or _CALL.match(value) or value.isdecimal()
+        if len(value) >= _SHORTEST_ASSIGNED and _DIGIT.search(value) and not is_code:
+            yield "password", found.start(1), found.start(1) + len(value)
     if not _PASSWORD_NAMED.search(text):
         return
     for pattern in _PASSWORDS:
@@ -247,153 +273,3 @@ def _linear_form(pattern: str) -> str:
     for theirs, ours in _LOOKING_AROUND.items():
         pattern = pattern.replace(theirs, ours)
     return pattern
-
-
-_DIGITS = linear(r"[0-9](?:[ -]?[0-9]){12,}")
-_GROUP = linear(r"[0-9]+")
-_ACCOUNT = linear(r"\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
-_SOCIAL = linear(r"\b([0-9]{3})-([0-9]{2})-([0-9]{4})\b")
-_SOCIAL_NAMED = linear(
-    r"(?:\bssn\b|\bsocial security)[^0-9.!?]{0,30}([0-9]{3})[ -]?([0-9]{2})[ -]?([0-9]{4})\b", re.IGNORECASE
-)
-_ISSUED = linear(
-    r"^(?:4[0-9]{12}(?:[0-9]{3}|[0-9]{6})?"  # Visa
-    r"|(?:5[1-5][0-9]{2}|222[1-9]|22[3-9][0-9]|2[3-6][0-9]{2}|27[01][0-9]|2720)[0-9]{12}"  # Mastercard
-    r"|3[47][0-9]{13}|3[0689][0-9]{12,17}|35[0-9]{14,17}"  # American Express, Diners Club, JCB
-    r"|(?:50|5[6-9]|6[0-9])[0-9]{11,17})$"  # Maestro, Discover, UnionPay
-)
-"""The first digits of payment cards, and how many digits such a card has (ISO/IEC 7812-1, and the networks)."""
-_ARTICLE = 13
-_LONGEST_PHONE = 15
-"""Digits of the longest telephone number after its + (ITU-T E.164)."""
-_SHORTEST_ACCOUNT, _LONGEST_ACCOUNT = 15, 34
-_CARD_GROUPS = ((4, 4, 4, 4, 3), (4, 4, 4, 4), (4, 6, 5), (4, 6, 4))
-"""How many digits each group has when a card number is written in groups."""
-_FOUR = 4
-_FEW_GROUPS = 2
-"""Numbers of cards that are written in sizes of their own have no more groups; lists of numbers have."""
-_ACCOUNT_COUNTRIES = frozenset(
-    "AD AE AL AO AT AZ BA BE BF BG BH BI BJ BR BY CF CG CH CI CM CR CV CY CZ DE DJ DK DO DZ EE EG ES FI FK FO FR GA GB "
-    "GE GI GL GQ GR GT GW HN HR HU IE IL IQ IR IS IT JO KM KW KZ LB LC LI LT LU LV LY MA MC MD ME MG MK ML MN MR MT MU "
-    "MZ NE NI NL NO OM PK PL PS PT QA RO RS RU SA SC SD SE SI SK SM SN SO ST SV TD TG TL TN TR UA VA VG XK YE".split()
-)
-"""The countries whose accounts have such numbers (the registry of ISO 13616, and those that use the form)."""
-_SHORTEST_ID = 24
-"""Hexadecimal digits of the shortest usual identifier (MongoDB's ObjectId; a UUID has 32, a commit 40)."""
-_HEXADECIMAL = linear(rf"[0-9A-Fa-f-]{{{_SHORTEST_ID},}}")
-
-
-def numbers(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yields each secret number in a text: what it is, its start and its end."""
-    without_ids = _HEXADECIMAL.sub(_hidden_if_id, text) if _DIGITS.search(text) else ""
-    for run in _DIGITS.finditer(without_ids):
-        yield from (("card number", start, end) for start, end in _cards(without_ids, run.start(), run.end()))
-    for found in _ACCOUNT.finditer(text):
-        end = _end_of_account(found[0])
-        if end:
-            yield "account number", found.start(), found.start() + end
-    for pattern in (_SOCIAL, _SOCIAL_NAMED):
-        for found in pattern.finditer(text):
-            is_apart = not _is_joined(text, found.start(1) - 1) and not _is_joined(text, found.end(3))
-            if is_apart and is_social(found[1], found[2], found[3]):
-                yield "social security number", found.start(1), found.end(3)
-
-
-def is_card(text: str) -> bool:
-    """Whether digits (spaces and hyphens aside) have the beginning, the length and the check digit of a card number.
-
-    The check digit is Luhn's (ISO/IEC 7812-1). A number of 13 digits that also has that of an article is one (GS1).
-    """
-    plain = "".join(filter(str.isdecimal, text))
-    digits = [int(character) for character in plain]
-    if not _ISSUED.search(plain) or len(set(digits)) == 1:
-        return False
-    if len(digits) == _ARTICLE and (sum(digits[::2]) + 3 * sum(digits[1::2])) % 10 == 0:
-        return False
-    doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]
-    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
-
-
-def is_account(text: str) -> bool:
-    """Whether a text (spaces aside) has the form and the check digits of an international account number.
-
-    By ISO 13616, the number with its first four characters moved to the end is 1 modulo 97.
-    """
-    plain = text.replace(" ", "")
-    if not _SHORTEST_ACCOUNT <= len(plain) <= _LONGEST_ACCOUNT or plain[:2] not in _ACCOUNT_COUNTRIES:
-        return False
-    return int("".join(str(int(character, 36)) for character in plain[4:] + plain[:4])) % 97 == 1
-
-
-def is_social(area: str, group: str, serial: str) -> bool:
-    """Whether the Social Security Administration issues numbers with these parts."""
-    return area not in ("000", "666") and area < "900" and group != "00" and serial != "0000"
-
-
-def _hidden_if_id(word: re.Match[str]) -> str:
-    """A word of the same length without digits if it is an identifier: one in a thousand holds digits like a card's."""
-    digits = word[0].replace("-", "")
-    return "x" * len(word[0]) if len(digits) >= _SHORTEST_ID and not digits.isdecimal() else word[0]
-
-
-def _cards(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The card numbers in a run of digits: the whole run, or groups of it in the sizes that cards use."""
-    if start and text[start - 1] in ".,-":
-        return
-    if start and text[start - 1] == "+" and sum(map(str.isdecimal, text[start:end])) <= _LONGEST_PHONE:
-        return
-    groups = [(start + group.start(), start + group.end()) for group in _GROUP.finditer(text[start:end])]
-    sizes = [last - first for first, last in groups]
-    if (len(groups) <= _FEW_GROUPS or max(sizes) == 1) and _is_written_card(text[start:end]):
-        yield start, end
-        return
-    at = 0
-    while at < len(groups):
-        fours = next((count for count, size in enumerate(sizes[at:]) if size != _FOUR), len(sizes) - at)
-        if fours > _FOUR and not _are_cards([text[first:last] for first, last in groups[at : at + fours]]):
-            at += fours
-            continue
-        shapes = [shape for shape in _CARD_GROUPS if tuple(sizes[at : at + len(shape)]) == shape] + [sizes[at : at + 1]]
-        ends = [(len(shape), groups[at + len(shape) - 1][1]) for shape in shapes]
-        length, last = next(
-            ((length, last) for length, last in ends if _is_written_card(text[groups[at][0] : last])), (1, 0)
-        )
-        if last:
-            yield groups[at][0], last
-        at += length
-        if last and fours > length and _is_expiry(text[groups[at][0] : groups[at][1]]):
-            at += 1
-
-
-def _is_written_card(text: str) -> bool:
-    return not (" " in text and "-" in text) and is_card(text)
-
-
-def _are_cards(fours: list[str]) -> bool:
-    """Whether groups of four digits are cards, each perhaps with its expiry behind it. Other lists are numbers.
-
-    Of any four numbers of four digits, four in a hundred look like a card, and a list has many fours.
-    """
-    while fours:
-        if not is_card("".join(fours[:4])):
-            return False
-        fours = fours[5 if fours[4:] and _is_expiry(fours[4]) else 4 :]
-    return True
-
-
-def _is_expiry(four: str) -> bool:
-    """Whether four digits are a month and a year (0927), or a year (2027)."""
-    return "01" <= four[:2] <= "12" or four[:2] == "20"
-
-
-def _end_of_account(text: str) -> int:
-    """The end of the account number at the start of a text, without the words after it; 0 if there is none."""
-    while not is_account(text):
-        text = text.rpartition(" ")[0]
-        if len(text) < _SHORTEST_ACCOUNT:
-            return 0
-    return len(text)
-
-
-def _is_joined(text: str, place: int) -> bool:
-    return 0 <= place < len(text) and (text[place] == "-" or text[place].isalnum())

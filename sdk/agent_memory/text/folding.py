@@ -69,6 +69,10 @@ _ACCENTS = (
     ("\u0670", "\u0670"),
 )
 
+_SEQUENCES = linear(
+    r"(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b\x{9c}]*(?:\x07|\x1b\\|\x{9c})|\x1b[ -/]*[0-~]"
+)
+"""What tells a terminal its colour or its title (ECMA-48): control sequences, strings, escapes."""
 _SPACES = linear(r"[ \n\t]{2,}|[\n\t]")
 
 
@@ -85,6 +89,8 @@ class _Views(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         parts = unicodedata.normalize("NFKD", chr(code))
+        if unicodedata.category(parts[0]) == "Nd":
+            parts = str(unicodedata.decimal(parts[0])) + parts[1:]
         if len(parts) > _LONGEST_FORM:
             parts = chr(code)
         self[code] = view = "".join(_line_of(part) for part in parts if not (_is_accent(part) or _is_hidden(part)))
@@ -98,11 +104,14 @@ _PLAIN = frozenset(map(chr, range(0x20, 0x7F))) | {"\n", "\t"}
 def folded(text: str) -> str:
     r"""A text as it looks, in the plain forms of its letters, with nothing hidden in it.
 
-    Invisible characters, controls and direction overrides are removed. Joiners stay in emoji and between letters that
-    need them. Line ends become `\n`, and spaces become plain. Folding a folded text changes nothing.
+    Invisible characters, controls, what steers a terminal, and direction overrides are removed. Joiners stay in emoji
+    and between letters that need them. Line ends become `\n`, and spaces become plain. Folding a folded text changes
+    nothing.
     """
     if text.isascii() and _PLAIN.issuperset(text):
         return text
+    if "\x1b" in text or "\x9b" in text:
+        text = _SEQUENCES.sub("", text)
     text = unicodedata.normalize("NFC", text.replace("\r\n", "\n").translate(_FOLDS))
     return text if _CONTEXTUAL.isdisjoint(text) else unicodedata.normalize("NFC", _without_idle(text))
 
@@ -151,8 +160,8 @@ class Seen:
 def seen(text: str) -> Seen:
     """A text, folded or not, in which each letter has one form, so that patterns need only that form.
 
-    Compatibility forms, accents, vowel points and joiners are gone. Words that mix alphabets, or consist of look-alikes
-    alone, are in Latin letters.
+    Compatibility forms, accents, vowel points and joiners are gone. Digits of all scripts are ASCII. Words that mix
+    alphabets, or consist of look-alikes alone, are in Latin letters.
     """
     if text.isascii() and _PLAIN.issuperset(text):
         return Seen(text)

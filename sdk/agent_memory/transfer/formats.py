@@ -108,7 +108,7 @@ def _records(text: str) -> list[Record]:
         if isinstance(value, str):  # some agent files of Letta are JSON in a JSON text
             value = json.loads(value)
     except (ValueError, RecursionError):
-        value = [read_json(line, f"line {number}") for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+        value = [read_json(line, f"line {number}") for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     return records_of(value)
 
 

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from agent_memory.errors import Conflict, InvalidInput
-from agent_memory.forgetting.tombstones import Said, forgotten_after, forgotten_turns, sent_again
+from agent_memory.forgetting.tombstones import Said, forgotten_after, forgotten_turns, sent_again, turns_gone
 from agent_memory.language.aside import aside
 from agent_memory.language.current import for_writing
 from agent_memory.language.tasks import ProfileView, SummaryView
@@ -159,11 +159,13 @@ class Importer:
         vectors = (await self._embeddings.embed([memory.content for memory in fresh])).vectors
         first = min(memory.created_at for memory in fresh)
         forgotten = await forgotten_after(self._store, self._user_id, first, self._embeddings.model_id)
+        sources = {(memory.thread_id, turn_id) for memory in fresh for turn_id in memory.source_turn_ids}
+        gone = await turns_gone(self._store, self._user_id, sources)
         room = await room_left(self._store, self._rules, self._user_id)
         kept: list[Memory] = []
         for memory, vector in zip(fresh, vectors, strict=True):
             said = Said(memory.content, memory.created_at, memory.thread_id, memory.project_id, vector=vector)
-            lost = any(forgotten.has_turn(memory.thread_id, turn_id) for turn_id in memory.source_turn_ids)
+            lost = any((memory.thread_id, turn_id) in gone for turn_id in memory.source_turn_ids)
             if forgotten.covers(said) or lost or (forgotten and await self._missing(memory)):
                 _count(self.receipt.forgotten, "memory")
                 continue
