@@ -1,6 +1,7 @@
 """How many results a search gives: as many as are asked for, up to a hundred, or an error."""
 
 import asyncio
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,15 @@ async def test_what_the_operator_or_the_request_allows_is_said_in_the_log(
         await memory.assign_tier("alice", "basic")
         assert len(await memory.user("alice").search("cat", limit=8)) == 5
         assert "at most 5 hits, not 8: the tier basic" in caplog.text
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Etc/GMT+12", "Pacific/Kiritimati"])
+@pytest.mark.parametrize("at", [datetime.min, datetime.max])
+async def test_the_ends_of_the_calendar_are_times_to_ask_at(memory: AsyncMemory, zone: str, at: datetime):
+    """The first hours of the year 1 were an `OverflowError`."""
+    alice = memory.user("alice")
+    await alice.update_settings(time_zone=zone)
+    await alice.remember("My cat is called Tom")
+    for question in ("my cat", "my cat yesterday", "my cat next month", "my cat in 99999999 years"):
+        found = await alice.search(question, as_of=at.replace(tzinfo=UTC))
+        assert [hit.memory.content for hit in found] == (["My cat is called Tom"] if at == datetime.max else [])

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from agent_memory.calibration import calibration_of
@@ -40,6 +40,7 @@ logger = logging.getLogger("agent_memory")
 T = TypeVar("T")
 
 LONGEST_QUERY = 4000
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
 """Maximum characters of a query; embedding models read less than that of a pasted page."""
 LINKED = 5
 """Candidates, the best, whose links are followed. A choice."""
@@ -147,7 +148,7 @@ async def _search(
     found += around
     if "as_of" not in filters:
         found, linked = _with_newer(found, linked)
-    since = at - timedelta(seconds=searcher.settings.fresh_seconds)
+    since = at - min(timedelta(seconds=searcher.settings.fresh_seconds), at - _BEGINNING)
     found = [candidate for candidate in found if not repeats_question(candidate.memory, asked, since)]
     if least is not None:
         found = [candidate for candidate in found if candidate.similarity is not None and candidate.similarity > least]
