@@ -17,7 +17,7 @@ UV := $(shell uv --version >/dev/null 2>&1 && command -v uv || echo .tools/$(SCR
 BIN := .venv/$(SCRIPTS)
 STORE ?= .quickstart/memory.db
 
-.PHONY: clients integrations clients-check screenshots mutants-sample help quickstart test smoke cover mutants check format docs bench bench-peers eval conformance bench-engine dist dist-check release-check infra-check live store func clean acceptance
+.PHONY: clients integrations clients-check screenshots mutants-sample help quickstart test smoke cover mutants check format docs bench bench-peers eval conformance bench-engine dist dist-check release-check infra-check live store func constraints clean acceptance
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -129,6 +129,11 @@ infra-check: .venv/.dev  ## The templates, worked out and checked without Azure;
 
 live: .venv/.dev  ## The contract suite on COSMOS_ENDPOINT; without it, on the embedded engine over HTTPS
 	$(BIN)/python tools/live.py $(ARGS)
+
+constraints: .venv/.dev  ## The versions that the deployed function app gets, in constraints.txt: those of uv.lock, and of telemetry
+	mkdir -p .cache
+	$(UV) export --frozen --quiet --no-dev --extra functions --no-emit-project --no-hashes --no-annotate --no-header | grep -v ^opentelemetry > .cache/locked.txt
+	grep -v ^-c requirements.txt | $(UV) pip compile - --quiet --constraints .cache/locked.txt --python-version 3.13 --python-platform x86_64-manylinux_2_28 --no-emit-package durable-agent-memory --no-annotate --no-header --output-file constraints.txt
 
 store: .venv/.dev  ## The database and its containers, in the account that local.settings.json names
 	$(BIN)/python -m functions_host --make-store $(ARGS)

@@ -12,8 +12,8 @@ from infra_check.project import Project
 
 ROOT = Path(__file__).resolve().parents[3]
 
-COPIED = ("infra", "azure.yaml", "host.json", ".funcignore", "requirements.txt", "pyproject.toml")
-LINKED = ("function_app.py", "azure_functions", "sdk", "tools", "prompts", "README.md", "LICENSE", "NOTICE")
+COPIED = ("infra", "azure.yaml", "host.json", ".funcignore", "requirements.txt", "constraints.txt", "pyproject.toml")
+LINKED = ("function_app.py", "azure_functions", "sdk", "tools", "prompts", "README.md", "LICENSE", "NOTICE", "uv.lock")
 
 
 @pytest.fixture(scope="session")

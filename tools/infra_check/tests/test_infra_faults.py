@@ -342,6 +342,13 @@ FAULTS: dict[str, dict[str, tuple[str, str, str, str]]] = {
             "azure-functions>=1.24",
             "may be 1.26.0",
         ),
+        "package of today's versions": ("requirements.txt", "-c constraints.txt", "", "takes other versions"),
+        "package of an untested version": (
+            "constraints.txt",
+            "azure-cosmos==4",
+            "azure-cosmos==3",
+            "is not the version of uv.lock",
+        ),
         "package without its own code": (
             "requirements.txt",
             ".[functions]",

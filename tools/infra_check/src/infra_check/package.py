@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ _NEEDED = (
     "host.json",
     "function_app.py",
     "requirements.txt",
+    "constraints.txt",
     "azure_functions/app.py",
     # What `pip install .` needs: the build fails without the files that pyproject.toml names.
     "pyproject.toml",
@@ -70,8 +72,11 @@ def the_package_is_whole(project: Project) -> Iterator[str]:
     if spec.match_file(f"{INSTALLED}/library/__pycache__/module.cpython-313.pyc"):
         yield ".funcignore: the bytecode of packages that were built here stays behind"
     lines = (project.root / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    wanted = [line for line in lines if line.strip() and not line.startswith("#")]
+    if "-c constraints.txt" not in lines:
+        yield "requirements.txt: the build takes other versions than those of constraints.txt"
+    wanted = [line for line in lines if line.strip() and not line.startswith(("#", "-"))]
     yield from _python_of_the_build(wanted)
+    yield from _versions(project)
     if not wanted or not re.match(r"\.\[.*functions.*\]$", wanted[-1]):
         yield "requirements.txt: the last line does not install this project with its extra `functions`"
 
@@ -82,6 +87,17 @@ def _python_of_the_build(requirements: list[str]) -> Iterator[str]:
     functions = [requirement for requirement in known if requirement.name == "azure-functions"]
     if not functions or functions[0].specifier.contains(_FOR_OLDER_PYTHON):
         yield f"requirements.txt: azure-functions may be {_FOR_OLDER_PYTHON}, so a build with an old Python succeeds"
+
+
+def _versions(project: Project) -> Iterator[str]:
+    """The package has the versions that the tests run with; only what telemetry brings has others."""
+    locked: dict[str, set[str]] = {}
+    for package in tomllib.loads((project.root / "uv.lock").read_text(encoding="utf-8"))["package"]:
+        locked.setdefault(package["name"], set()).add(package["version"])
+    for line in (project.root / "constraints.txt").read_text(encoding="utf-8").splitlines():
+        name, _, version = line.partition("==")
+        if name in locked and version not in locked[name] and not name.startswith("opentelemetry"):
+            yield f"constraints.txt: {line} is not the version of uv.lock; run: make constraints"
 
 
 def build(project: Project, target: Path) -> Package:
