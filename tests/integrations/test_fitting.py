@@ -15,8 +15,8 @@ from agent_memory import AsyncMemory, Memory
 from agent_memory.errors import StoreUnavailable
 from agent_memory.integrations import bridge
 from agent_memory.integrations.bridge import Bridge, complete
-from agent_memory.integrations.fitting import fitted
 from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.store.fitting import fitted
 
 LONG = "sunny " * 400_000
 PHOTO = "A" * 2_000_000

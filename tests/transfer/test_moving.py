@@ -137,6 +137,125 @@ def test_conversations_need_no_name_of_their_system():
     assert contents_of(EXPORTS / "letta-passages.json", Origin.LETTA).counts() == {"memory": 1}
 
 
+def said_by(role: str, id: str, parent: str | None, text: object, **more: Any) -> dict[str, Any]:
+    """A node of ChatGPT's tree."""
+    message = {"id": id, "author": {"role": role}, "content": {"content_type": "text", "parts": [text]}, **more}
+    return {"id": id, "parent": parent, "children": [], "message": message}
+
+
+def talk_of(id: str, *nodes: dict[str, Any], **more: Any) -> dict[str, Any]:
+    last = nodes[-1]["id"] if nodes else None
+    tree = {"conversation_id": id, "current_node": last, "mapping": {one["id"]: one for one in nodes}}
+    return {"create_time": 1756717200.0, **tree, **more}
+
+
+BIO = (
+    said_by("user", "u", None, "I moved to Porto", create_time=1756717210.0),
+    said_by("assistant", "b", "u", "User lives in Porto.", recipient="bio", create_time=1756717211.0),
+    said_by("tool", "t", "b", "Model set context updated.", recipient="assistant"),
+    said_by("assistant", "f", "t", "Forget that the user lives in Graz.", recipient="bio"),
+    said_by("assistant", "w", "f", 'search("Porto")', recipient="web.run"),
+    said_by("tool", "r", "w", "results", recipient="all"),
+    said_by("assistant", "a", "r", "Noted!", recipient="all", create_time=None),
+)
+
+
+def about(user: str, model: str, at: float) -> dict[str, Any]:
+    given = {"about_user_message": user, "about_model_message": model}
+    metadata = {"is_visually_hidden_from_conversation": True, "user_context_message_data": given}
+    node = said_by("user", f"i{at}", None, "", metadata=metadata, create_time=at)
+    node["message"]["content"] = {"content_type": "user_editable_context", "user_profile": f"You know:\n```{user}```"}
+    return node
+
+
+def test_what_chatgpt_was_asked_to_remember_becomes_memories(tmp_path: Path):
+    older = talk_of("c0", about("Lives in Graz", "Answer at length.", 1756000000.0))
+    newer = talk_of("c1", about("Is a nurse", "Answer briefly.", 1756717200.0))
+    fenced = said_by("user", "i", None, "", create_time=1750000000.0)
+    fenced["message"]["content"] = {"content_type": "user_editable_context", "user_profile": "You know:\n```Reads```"}
+    for oldest in (older, talk_of("c3", fenced)):
+        contents = contents_of(zipped(tmp_path / "c.zip", {"conversations.json": [newer, oldest, talk_of("c2", *BIO)]}))
+        made = [json.loads(line) for line in contents.lines[1:]]
+        assert [(one["content"], one["kind"], one["valid_from"]) for one in made] == [
+            ("User lives in Porto.", "fact", "2025-09-01T09:00:11.000000Z"),
+            ("Is a nurse", "fact", "2025-09-01T09:00:00.000000Z"),
+            ("Answer briefly.", "preference", "2025-09-01T09:00:00.000000Z"),
+        ]
+    alone = contents_of(zipped(tmp_path / "c.zip", {"conversations.json": [talk_of("c3", fenced)]}))
+    assert [json.loads(line)["content"] for line in alone.lines[1:]] == ["Reads"]
+    assert alone.utterances == []
+
+
+def test_a_conversation_of_chatgpt_is_read_without_calls_and_as_far_as_its_tree_goes(tmp_path: Path):
+    lost = {**talk_of("c2", said_by("user", "x", None, "Old", create_time=1.0), said_by("user", "y", "x", "New"))}
+    lost["mapping"]["x"]["children"], lost["current_node"] = ["y"], None
+    private = talk_of("c5", said_by("user", "p", None, "My secret"), is_do_not_remember=True)
+    talks = [talk_of("c1", *BIO), lost, talk_of("c3"), talk_of("c4", said_by("user", "z", "deleted", "Here")), private]
+    split = {"conversations-000.json": talks[:2], "conversations-001.json": {"conversations": talks[2:]}}
+    for files in ({"conversations.json": talks}, {"conversations.json": {"conversations": talks}}, split):
+        contents = contents_of(zipped(tmp_path / "c.zip", files), Origin.CHATGPT)
+        assert [(one.thread_id, one.turn.content) for one in contents.utterances] == [
+            ("c1", "I moved to Porto"),
+            ("c1", "Noted!"),
+            ("c2", "Old"),
+            ("c2", "New"),
+            ("c4", "Here"),
+        ]
+    times = [one.turn.created_at for one in contents.utterances]
+    assert all(times)
+    assert times[0] < times[1]  # a message without a time keeps its place
+
+
+ROOT = "00000000-0000-4000-8000-000000000000"
+
+
+def written(id: str, parent: str | None, text: str, sender: str = "human", **more: Any) -> dict[str, Any]:
+    return {"uuid": id, "sender": sender, "text": text, "parent_message_uuid": parent, **more}
+
+
+def test_what_was_edited_away_in_claude_is_left_out_and_what_was_pasted_is_kept(tmp_path: Path):
+    pasted = {"file_name": "", "file_type": "txt", "extracted_content": "The launch moved to 12 May."}
+    messages = [
+        written("a", ROOT, "I live in Graz."),
+        written("b", "a", "Graz is nice.", "assistant"),
+        written("c", ROOT, "I live in Linz.", created_at="2026-03-29T07:06:36Z"),
+        written("d", "c", "Linz is nice.", "assistant", created_at=None),
+        written("e", "d", "", attachments=[pasted], created_at=None),
+    ]
+    talk = {"uuid": "t", "created_at": "2026-03-29T07:06:35Z", "chat_messages": messages}
+
+    def words(**more: Any) -> list[str]:
+        file = zipped(tmp_path / "claude.zip", {"conversations.json": [talk | more]})
+        return [one.turn.content for one in contents_of(file).utterances]
+
+    shown = ["I live in Linz.", "Linz is nice.", "[file: pasted text]\nThe launch moved to 12 May."]
+    assert words() == words(current_leaf_message_uuid="e") == shown
+    assert words(current_leaf_message_uuid="b") == ["I live in Graz.", "Graz is nice."]
+    unknown = [messages[0], {**messages[2], "parent_message_uuid": "elsewhere"}]
+    assert words(chat_messages=unknown) == ["I live in Graz.", "I live in Linz."]  # no whole tree: nothing is left out
+    [*_, last] = contents_of(zipped(tmp_path / "claude.zip", {"conversations.json": [talk]})).utterances
+    assert last.turn.created_at == datetime(2026, 3, 29, 7, 6, 36, 2000, tzinfo=UTC)
+
+
+def test_a_message_that_no_turn_can_hold_is_cut_and_half_a_character_replaced(tmp_path: Path):
+    log = "a line of a log. " * 150_000
+    talks = [talk_of("c1", said_by("user", "u", None, log)), talk_of("c2", said_by("user", "v", None, "half \ud83d!"))]
+    file = zipped(tmp_path / "c.zip", {"conversations.json": json.dumps(talks).encode()})
+    store = tmp_path / "m.db"
+    for new in (2, 0):
+        done = json.loads(run("import", file, "--user", "ana", "--store", store, "--no-process", "--json"))
+        assert done["conversations"]["created"] == new
+    cut, half = (one.turn.content for one in contents_of(file).utterances)
+    assert cut.endswith("more characters were not stored]")
+    assert half == "half \ufffd!"
+
+
+def test_the_error_of_a_broken_conversation_is_told_first(tmp_path: Path):
+    file = zipped(tmp_path / "c.zip", {"conversations.json": [talk_of("c1", said_by("narrator", "u", None, "Hi"))]})
+    told = run("import", file, "--user", "ana", "--store", tmp_path / "m.db", code=2)
+    assert told.startswith(f"error: {file}/conversations.json, item 1, message u: role 'narrator' is not known")
+
+
 @pytest.mark.parametrize(
     ("name", "origin"),
     [
@@ -187,12 +306,11 @@ def test_an_archive_writes_nothing_whatever_its_files_are_called(tmp_path: Path)
 
 def test_archives_in_archives_and_archives_that_would_grow_are_refused(tmp_path: Path):
     nested = zipped(tmp_path / "nested.zip", {"conversations.json": (EXPORTS / "chatgpt.zip").read_bytes()})
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput, match="this is a binary file"):
         contents_of(nested)
-    assert "binary file" in " ".join(refused.value.__notes__)
     for name in ("memories.json", "conversations.json", "documents/000000.json"):
-        bomb = zipped(tmp_path / "bomb.zip", {"manifest.json": {}, name: b"[" + b" " * 30_000_000 + b"]"})
-        with pytest.raises(InvalidInput, match="30 MB unpacked"):
+        bomb = zipped(tmp_path / "bomb.zip", {"manifest.json": {}, name: b"[" + b" " * 80_000_000 + b"]"})
+        with pytest.raises(InvalidInput, match="80 MB unpacked"):
             contents_of(bomb)
 
 

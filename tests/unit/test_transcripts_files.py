@@ -19,7 +19,7 @@ CLAUDE = {
             "text": "I moved to Porto.",
             "content": [{"type": "text", "text": "I moved to Porto."}],
             "created_at": "2026-03-02T09:00:00.123456Z",
-            "attachments": [{"file_name": "lease.pdf", "extracted_content": "…"}],
+            "attachments": [{"file_name": "lease.pdf", "extracted_content": "The rent is 900."}],
         },
         {
             "uuid": "m-2",
@@ -71,7 +71,7 @@ def test_a_claude_export_is_read_plain_and_zipped(tmp_path):
     plain = tmp_path / "conversations.json"
     plain.write_text(json.dumps([CLAUDE]))
     zipped = archive(tmp_path / "claude.zip", users__json=[], conversations__json=[CLAUDE])
-    expected = [("user", "I moved to Porto.\n[file: lease.pdf]", None), ("agent", "Lovely!", None)]
+    expected = [("user", "I moved to Porto.\n[file: lease.pdf]\nThe rent is 900.", None), ("agent", "Lovely!", None)]
     assert said(plain) == said(zipped) == expected
     first = next(read_transcript(zipped))
     assert (first.thread_id, first.turn.id, first.turn.created_at.day) == ("c-1", "m-1", 2)
@@ -84,10 +84,10 @@ def test_the_zip_of_a_chatgpt_export_is_read(tmp_path):
 
 def test_an_archive_without_conversations_or_with_too_much_is_named(tmp_path):
     assert "holds no conversations.json" in refused(archive(tmp_path / "a.zip", notes__txt="x"))[0]
-    bomb = archive(tmp_path / "bomb.zip", conversations__json=b"[" + b" " * 50_000_000 + b"]")
+    bomb = archive(tmp_path / "bomb.zip", conversations__json=b"[" + b" " * 80_000_000 + b"]")
     assert bomb.stat().st_size < 100_000
     reason, hint = refused(bomb)
-    assert "would take 50 MB unpacked" in reason
+    assert "would take 80 MB unpacked" in reason
     assert "unpack the archive" in hint
     (tmp_path / "cut.zip").write_bytes(bomb.read_bytes()[:-30])
     with pytest.raises(InvalidInput, match="the archive cannot be read"):

@@ -13,11 +13,11 @@ from copy import copy
 from typing import Any, TypeVar, cast
 
 from agent_memory.errors import ConfigurationError, Conflict, InvalidInput, StoreUnavailable
-from agent_memory.integrations.fitting import fitted
 from agent_memory.integrations.ids import encode_id
 from agent_memory.memory import AsyncMemory
 from agent_memory.recall.context import DEFAULT_BUDGET
 from agent_memory.screening.injected import without_blocks
+from agent_memory.store.fitting import fitted
 from agent_memory.store.ids import derived_id
 from agent_memory.sync import Memory
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
 from typing import Any
 
 from pydantic import ValidationError
@@ -61,13 +60,26 @@ def lines_of(records: list[Record], only: str | None, system: str | None, as_of:
     if records[0].get("type") == "header":
         converted: Iterable[Record] = records
     elif foreign is not None:
-        converted = chain([_header()], _checked(foreign.read(only_of(foreign, records, only), as_of)))
+        yield from as_lines(foreign.read(only_of(foreign, records, only), as_of))
+        return
     elif all("type" in record for record in records):
         converted = _from_toolkit(records)
     else:
         names = ", ".join(one.name for one in SYSTEMS)
         raise NoMemories(f"not an export of this toolkit, and no memories of {names} or the AgentMemoryToolkit")
     for record in converted:
+        yield json.dumps(record, ensure_ascii=False)
+
+
+def as_lines(memories: Iterable[Record]) -> Iterator[str]:
+    """Memories of another system as the lines of an export; no line if there is no memory.
+
+    Raises:
+        InvalidInput: at the first that import would refuse.
+    """
+    for number, record in enumerate(_checked(memories)):
+        if number == 0:
+            yield json.dumps(_header())
         yield json.dumps(record, ensure_ascii=False)
 
 

@@ -15,12 +15,13 @@ from zipfile import ZipInfo
 from agent_memory.errors import InvalidInput
 from agent_memory.models import iso, now
 from agent_memory.transfer import hindsight
-from agent_memory.transfer.formats import as_export, lines_of, records_of
+from agent_memory.transfer.formats import as_export, as_lines, lines_of, records_of
 from agent_memory.transfer.imported import NoMemories, Record
 from agent_memory.transfer.origins import Origin
 from agent_memory.transfer.readers import Format
+from agent_memory.transfer.readers.chatgpt import remembered
 from agent_memory.transfer.readers.files import is_zip, unpacked
-from agent_memory.transfer.readers.transcripts import read_transcript
+from agent_memory.transfer.readers.transcripts import Transcript, read_transcript, transcript_of
 from agent_memory.transfer.readers.utterances import NothingSaid, Utterance
 from agent_memory.transfer.systems import is_sqlite, items_in
 
@@ -73,13 +74,13 @@ def contents_of(path: Path, origin: Origin | None = None, only: str | None = Non
 
 def _contents(path: Path, origin: Origin | None, only: str | None) -> Contents:
     if origin in _ONLY_TALK:
-        return Contents(utterances=list(read_transcript(path, _TALK[origin])))
+        return _talk(path, transcript_of(path, _TALK[origin]))
     try:
         contents = Contents(list(_lines(path, only, origin)))
     except NoMemories as error:
         if origin is not None and origin not in _TALK:
             raise
-        return Contents(utterances=_talk_without_memories(path, origin, error))
+        return _talk_without_memories(path, origin, error)
     format = (
         Format.LETTA
         if origin == Origin.LETTA or path.suffix.lower() == ".af"
@@ -93,10 +94,29 @@ def _contents(path: Path, origin: Origin | None, only: str | None) -> Contents:
     return contents
 
 
-def _talk_without_memories(path: Path, origin: Origin | None, error: NoMemories) -> list[Utterance]:
+def _talk(path: Path, transcript: Transcript) -> Contents:
+    """The conversations of a file. Those of ChatGPT hold what it was asked to remember, too."""
+    contents = Contents(utterances=list(transcript.utterances()))
+    if transcript.format == Format.CHATGPT:
+        contents.lines = list(as_lines(remembered(transcript.rows, iso(_written(path)))))
+    return contents
+
+
+def _talk_without_memories(path: Path, origin: Origin | None, error: NoMemories) -> Contents:
+    """Conversations.
+
+    Raises:
+        InvalidInput: if they cannot be read. It says why; of a file that does not look like conversations, it says
+            first why it holds no memories.
+    """
+    is_talk = is_zip(path)
     try:
-        return list(read_transcript(path, None if origin is None else _TALK[origin]))
+        transcript = transcript_of(path, None if origin is None else _TALK[origin])
+        is_talk = transcript.is_talk()
+        return _talk(path, transcript)
     except InvalidInput as as_talk:
+        if is_talk and not isinstance(as_talk, NothingSaid):
+            raise
         error.add_note(f"read as conversations: {as_talk}")
         raise error from None
 

@@ -1,7 +1,10 @@
-"""The exports of ChatGPT and Claude (`conversations.json`).
+"""The export of ChatGPT (`conversations.json`): what was said, and what ChatGPT was asked to remember.
 
-A conversation of ChatGPT is a tree of edits, and one branch is current. A conversation of Claude has its messages in
-order.
+A conversation is a tree of edits, and one branch is current. OpenAI publishes no schema; the fields are those that
+several public readers of the export agree on, such as https://github.com/mohamed-chs/convoviz.
+
+Calls and results of tools, thoughts and hidden messages are left out of what was said. A conversation that its owner
+kept out of ChatGPT's memory (`is_do_not_remember`) is left out.
 """
 
 from __future__ import annotations
@@ -10,10 +13,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from agent_memory.transfer.readers.utterances import FilePlace, Utterance, utterance
+from agent_memory.models import iso
+from agent_memory.transfer.imported import Record, imported, pieces
+from agent_memory.transfer.readers.utterances import FilePlace, Utterance, next_time, utterance
 
-_SPOKEN = {"text", "multimodal_text", "code", "execution_output"}
-"""The content types that ChatGPT shows as part of the conversation. Thoughts, browsing and the like are left out."""
+_SPOKEN = {"text", "multimodal_text", "code"}
+"""The content types of what people and ChatGPT say. Thoughts, browsing and the like are left out."""
+_INSTRUCTIONS = {"about_user_message": "user_profile", "about_model_message": "user_instructions"}
+"""The custom instructions: what the user says of themselves, and how ChatGPT should answer. The names are those in the
+metadata and in the content."""
+_FORGETS = "forget"
+"""How ChatGPT begins a note that takes an earlier one back."""
 
 
 def is_chatgpt(conversation: object) -> bool:
@@ -24,34 +34,71 @@ def is_chatgpt(conversation: object) -> bool:
 def read_chatgpt(conversations: Iterable[tuple[FilePlace, Any]]) -> Iterator[Utterance]:
     """Reads the current branch of each conversation, without hidden, system and empty messages.
 
+    A message without a time was said when the one before it was, or when the conversation began.
+
     Raises:
-        InvalidInput: if a conversation has no tree, no current message or no id, or its tree is broken.
+        InvalidInput: if a conversation has no tree or no id, or a time or a role is wrong.
     """
     for place, conversation in conversations:
-        if not is_chatgpt(conversation):
-            raise place.error('not a conversation of a ChatGPT export: it has no "mapping"')
-        thread = conversation.get("conversation_id") or conversation.get("id")
-        if not thread:
-            raise place.error('the conversation has no "conversation_id"')
-        spoken = (message for message in _branch(place, conversation) if _is_spoken(message))
+        thread = _thread(place, conversation)
+        last = _time(place, conversation.get("create_time"))
+        spoken = (message for message in _branch(conversation) if _is_spoken(message))
         for position, message in enumerate(spoken):
             here = place.within(f"message {message.get('id')}")
-            yield utterance(here, _fields(here, message), thread_id=thread, position=position)
+            last = _time(here, message.get("create_time")) or next_time(last)
+            fields = {"role": _role(message), "content": _text(message["content"]), "id": message.get("id")}
+            timed = {"created_at": last} if last else {}
+            yield utterance(here, fields | timed, thread_id=thread, position=position)
 
 
-def _branch(place: FilePlace, conversation: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The messages from the root to the current one."""
+def remembered(conversations: Iterable[tuple[FilePlace, Any]], as_of: str) -> Iterator[Record]:
+    """The notes that ChatGPT took about the user, and the newest custom instructions, as lines of an export.
+
+    Raises:
+        InvalidInput: as `read_chatgpt`.
+    """
+    newest: tuple[str, Mapping[str, Any]] = ("", {})
+    for place, conversation in conversations:
+        thread = _thread(place, conversation)
+        began = _time(place, conversation.get("create_time"))
+        for message in _branch(conversation):
+            said = _time(place, message.get("create_time")) or began
+            at = iso(said) if said else as_of
+            text = _text(_object(message, "content")).strip()
+            if message.get("recipient") == "bio" and _role(message) == "assistant" and text:
+                if not text.casefold().startswith(_FORGETS):
+                    yield imported("chatgpt", [str(message.get("id") or text)], text, at, metadata={"thread": thread})
+            elif (found := _instructions(message)) and at >= newest[0]:
+                newest = (at, found)
+    at, instructions = newest
+    for name, text in instructions.items():
+        kind = "fact" if name == "about_user_message" else "preference"
+        for piece in pieces(text):
+            yield imported("chatgpt", [name, piece], piece, at, kind=kind, tags=["custom instructions"])
+
+
+def _thread(place: FilePlace, conversation: object) -> Any:
+    if not isinstance(conversation, dict) or not is_chatgpt(conversation):
+        raise place.error('not a conversation of a ChatGPT export: it has no "mapping"')
+    if not (thread := conversation.get("conversation_id") or conversation.get("id")):
+        raise place.error('the conversation has no "conversation_id"')
+    return thread
+
+
+def _branch(conversation: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The messages from the root to the current one, or from where the tree breaks off.
+
+    If the current message is not known, the newest one is taken.
+    """
+    if conversation.get("is_do_not_remember"):
+        return []
     nodes: Mapping[str, Any] = conversation["mapping"]
     current = conversation.get("current_node")
-    if current is None:
-        raise place.error('the conversation has no "current_node"')
+    if str(current) not in nodes:
+        current = max(nodes, key=lambda name: _newness(nodes[name]), default=None)
     messages: list[Mapping[str, Any]] = []
     visited: set[str] = set()
-    while current is not None:
-        node = nodes.get(str(current))
-        if not isinstance(node, dict) or str(current) in visited:
-            fault = "appears twice in its own branch" if str(current) in visited else "is not in the mapping"
-            raise place.error(f"the tree is broken: node {current} {fault}")
+    while isinstance(node := nodes.get(str(current)), dict) and str(current) not in visited:
         visited.add(str(current))
         if isinstance(node.get("message"), dict):
             messages.append(node["message"])
@@ -59,10 +106,32 @@ def _branch(place: FilePlace, conversation: Mapping[str, Any]) -> list[Mapping[s
     return messages[::-1]
 
 
+def _newness(node: object) -> tuple[bool, float]:
+    """When a message was made; a node that has others below it, or no message, comes before all that are last."""
+    if not isinstance(node, dict) or not isinstance(node.get("message"), dict):
+        return False, 0.0
+    time = node["message"].get("create_time")
+    return not node.get("children"), float(time) if isinstance(time, int | float) else 0.0
+
+
 def _is_spoken(message: Mapping[str, Any]) -> bool:
     metadata, content = _object(message, "metadata"), _object(message, "content")
-    hidden = metadata.get("is_visually_hidden_from_conversation") or _role(message) == "system"
-    return not hidden and str(content.get("content_type")) in _SPOKEN and bool(_text(content).strip())
+    hidden = metadata.get("is_visually_hidden_from_conversation") or _role(message) in ("system", "tool")
+    is_call = message.get("recipient") not in ("all", None)
+    return not hidden and not is_call and str(content.get("content_type")) in _SPOKEN and bool(_text(content).strip())
+
+
+def _instructions(message: Mapping[str, Any]) -> dict[str, str]:
+    """The custom instructions in a message, by their names in the metadata."""
+    given, content = _object(_object(message, "metadata"), "user_context_message_data"), _object(message, "content")
+    found = {name: given.get(name) or _fenced(content.get(ours)) for name, ours in _INSTRUCTIONS.items()}
+    return {name: text for name, text in found.items() if isinstance(text, str) and text.strip()}
+
+
+def _fenced(text: object) -> str:
+    """What stands between the fences of a text: around it is what ChatGPT tells its model."""
+    parts = text.split("```") if isinstance(text, str) else []
+    return parts[1] if len(parts) > 2 else ""
 
 
 def _role(message: Mapping[str, Any]) -> Any:
@@ -74,14 +143,13 @@ def _object(message: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _fields(place: FilePlace, message: Mapping[str, Any]) -> dict[str, Any]:
-    fields = {"role": _role(message), "content": _text(message["content"]), "id": message.get("id")}
-    if (seconds := message.get("create_time")) is not None:
-        try:
-            fields["created_at"] = datetime.fromtimestamp(seconds, UTC)
-        except (TypeError, ValueError, OverflowError, OSError):
-            raise place.error(f"create_time is not a time: {seconds!r:.40}") from None
-    return fields
+def _time(place: FilePlace, seconds: Any) -> datetime | None:
+    if seconds is None:
+        return None
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (TypeError, ValueError, OverflowError, OSError):
+        raise place.error(f"create_time is not a time: {seconds!r:.40}") from None
 
 
 def _text(content: Mapping[str, Any]) -> str:
@@ -102,44 +170,3 @@ def _part(part: object) -> str:
         return str(part["text"])
     kind = str(part.get("content_type", "attachment"))
     return f"[{kind.removesuffix('_asset_pointer').replace('_', ' ')}]"
-
-
-def is_claude(conversation: object) -> bool:
-    """Whether this looks like a conversation of an export."""
-    return isinstance(conversation, dict) and isinstance(conversation.get("chat_messages"), list)
-
-
-def read_claude(conversations: Iterable[tuple[FilePlace, Any]]) -> Iterator[Utterance]:
-    """Reads what people and Claude wrote, without thoughts, tool calls and empty messages.
-
-    Raises:
-        InvalidInput: if a conversation has no messages or no id, or a message is wrong.
-    """
-    for place, conversation in conversations:
-        if not is_claude(conversation):
-            raise place.error('not a conversation of a Claude export: it has no "chat_messages"')
-        if not (thread := conversation.get("uuid")):
-            raise place.error('the conversation has no "uuid"')
-        for position, message in enumerate(conversation["chat_messages"]):
-            here = place.within(f"message {position + 1}")
-            if not isinstance(message, dict):
-                raise here.error("expected an object")
-            if content := _content(message):
-                fields = {"role": message.get("sender"), "content": content, "id": message.get("uuid")}
-                if message.get("created_at"):
-                    fields["created_at"] = message["created_at"]
-                yield utterance(here, fields, thread_id=thread, position=position)
-
-
-def _content(message: Mapping[str, Any]) -> str:
-    """The text of a message, with a marker for each attached file."""
-    parts = [part for part in _objects(message, "content") if part.get("type") == "text"]
-    said = "\n".join(str(part.get("text") or "") for part in parts).strip() or str(message.get("text") or "").strip()
-    files = (file for kind in ("attachments", "files") for file in _objects(message, kind))
-    sent = [f"[file: {file['file_name']}]" for file in files if file.get("file_name")]
-    return "\n".join(part for part in (said, *sent) if part)
-
-
-def _objects(message: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    value = message.get(name)
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

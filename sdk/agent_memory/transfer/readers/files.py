@@ -25,10 +25,11 @@ UNPACKED_BYTES = 512 * 1024 * 1024
 """Most bytes of an archive's conversations when unpacked. Parsed JSON takes several times as much memory."""
 UNPACKED_TIMES = 200
 """Largest ratio of unpacked to packed size. Conversations have about 10; a larger ratio suggests a zip bomb."""
-_SMALL = 1024 * 1024
-"""Up to this size in bytes, the ratio does not matter."""
+_SMALL = 64 * 1024 * 1024
+"""Up to this size in bytes, the ratio does not matter: a log that somebody pasted packs as well as a bomb."""
 
 _DOCUMENTS = (".json", ".af")
+_TREES = {"mapping", "chat_messages"}
 _LINES = (".jsonl", ".ndjson")
 _TABLES = (".csv", ".tsv")
 _BROKEN = (zipfile.BadZipFile, zlib.error, LZMAError, RuntimeError, NotImplementedError, EOFError)
@@ -150,6 +151,9 @@ def _document(name: str, text: str) -> list[Row]:
     whole = _parse(FilePlace(name), text)
     if isinstance(whole, str) and whole.startswith("{"):  # some agent files of Letta are JSON in a JSON text
         whole = _parse(FilePlace(name), whole)
+    listed = whole.get("conversations") if isinstance(whole, dict) else None
+    if isinstance(listed, list) and any(isinstance(one, dict) and _TREES & one.keys() for one in listed):
+        whole = listed  # some exports of chat services put their list into an object
     items = whole if isinstance(whole, list) else [whole]
     return [(FilePlace(name, item=f"item {number}"), item) for number, item in enumerate(items, start=1)]
 

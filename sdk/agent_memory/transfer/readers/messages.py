@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from agent_memory.models import TurnInput
 from agent_memory.transfer.parts import read_parts
-from agent_memory.transfer.readers.utterances import FilePlace, Utterance, utterance
+from agent_memory.transfer.readers.utterances import FilePlace, Utterance, next_time, utterance
 
 _TURN_FIELDS = set(TurnInput.model_fields)
 _TALKS = ("messages", "conversations", "items")
@@ -42,6 +43,7 @@ def read_messages(rows: Iterable[tuple[FilePlace, Any]], thread_id: str) -> Iter
         InvalidInput: at the first row that is neither, or that is invalid.
     """
     positions: defaultdict[object, int] = defaultdict(int)
+    last: dict[str, datetime | None] = {}
     conversations = 0
     for place, row in rows:
         if not isinstance(row, dict):
@@ -51,7 +53,9 @@ def read_messages(rows: Iterable[tuple[FilePlace, Any]], thread_id: str) -> Iter
             yield from _conversation(place, row, talk, f"{thread_id}-{conversations}")
         else:
             thread = thread_id if (named := _thread(row)) is None else named
-            yield _turn(place, row, thread, row.get("user_id"), positions[str(thread)])
+            for turn in _turn(place, row, thread, row.get("user_id"), positions[str(thread)], last.get(str(thread))):
+                last[str(thread)] = turn.turn.created_at
+                yield turn
             positions[str(thread)] += 1
 
 
@@ -60,11 +64,15 @@ def _conversation(place: FilePlace, row: Mapping[str, Any], talk: str, unnamed: 
     if not isinstance(messages, list):
         raise place.error(f'"{talk}" must be a list, not {_kind(messages)}')
     named = _thread(row) or row.get("id") or row.get("uuid")
+    last: datetime | None = None
     for position, message in enumerate(messages):
         here = place.within(f"message {position + 1}")
         if not isinstance(message, dict):
             raise here.error(f"expected an object, found {_kind(message)}")
-        yield _turn(here, message, named or _thread(message) or unnamed, row.get("user_id"), position)
+        thread = named or _thread(message) or unnamed
+        for turn in _turn(here, message, thread, row.get("user_id"), position, last):
+            last = turn.turn.created_at
+            yield turn
 
 
 def _thread(row: Mapping[str, Any]) -> Any:
@@ -72,10 +80,20 @@ def _thread(row: Mapping[str, Any]) -> Any:
     return next((row[name] for name in _THREADS if row.get(name) is not None), None)
 
 
-def _turn(place: FilePlace, row: Mapping[str, Any], thread: object, user: object, position: int) -> Utterance:
+def _turn(
+    place: FilePlace, row: Mapping[str, Any], thread: object, user: object, position: int, last: datetime | None
+) -> Iterator[Utterance]:
+    """The turn of a message; none if it says nothing, as an answer of a model can. `last` is when the last one was.
+
+    A message without a time gets one that keeps its place, if the one before it has a time.
+    """
     row = _with_our_names(row)
-    fields = {name: value for name, value in row.items() if name in _TURN_FIELDS}
+    fields = {name: value for name, value in row.items() if name in _TURN_FIELDS and value not in (None, "")}
     fields["content"] = _content(place, row)
+    if at := fields.get("created_at") or next_time(last):
+        fields["created_at"] = at
+    if not fields["content"].strip() and not row.get("parts"):
+        return
     if "parts" not in row and (parts := read_parts(row.get("content"), row.get("tool_calls") or ())):
         fields["parts"] = parts
     others = {name: value for name, value in row.items() if name not in {*_TURN_FIELDS, *_THREADS, "user_id"}}
@@ -84,7 +102,7 @@ def _turn(place: FilePlace, row: Mapping[str, Any], thread: object, user: object
         if not isinstance(given, dict):
             raise place.error(f"metadata must be an object, not {_kind(given)}")
         fields["metadata"] = {**others, **given}
-    return utterance(place, fields, thread_id=thread, user_id=user, position=position)
+    yield utterance(place, fields, thread_id=thread, user_id=user, position=position)
 
 
 def _with_our_names(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,6 +110,8 @@ def _with_our_names(row: Mapping[str, Any]) -> dict[str, Any]:
         row = {"name": row.get("role"), **row, "role": row["role_type"]}
     if row.get("reference_time"):  # Zep's `created_at` is when it received the message
         row = {**row, "created_at": row["reference_time"]}
+    if row.get("function_call") and not row.get("tool_calls"):  # as OpenAI wrote it until 2023
+        row = {**row, "tool_calls": [{"function": row["function_call"]}]}
     named: dict[str, Any] = {}
     for name, value in row.items():
         ours = _SAME.get(name, name)
@@ -101,17 +121,17 @@ def _with_our_names(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _content(place: FilePlace, row: Mapping[str, Any]) -> str:
-    """The text of a message: its content, the text of its parts, or its tool calls in words."""
-    content = row.get("content")
-    if content is None and row.get("tool_calls"):
-        return "\n".join(_call(place, call) for call in row["tool_calls"])
-    if content is None:
+    """The text of a message: its content, the text of its parts, or its tool calls in words; empty if it has none."""
+    if "content" not in row and not row.get("tool_calls"):
         raise place.error("content is missing")
+    content = row.get("content")
     if isinstance(content, list):
-        return "\n".join(_part(place, part) for part in content)
-    if not isinstance(content, str):
+        content = "\n".join(_part(place, part) for part in content)
+    elif not isinstance(content, str | None):
         raise place.error(f"content must be a text or a list of parts, not {_kind(content)}")
-    return content
+    if content and content.strip():
+        return content
+    return "\n".join(_call(place, call) for call in row.get("tool_calls") or ()) or str(row.get("refusal") or "")
 
 
 def _part(place: FilePlace, part: object) -> str:

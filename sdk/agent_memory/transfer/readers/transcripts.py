@@ -1,6 +1,6 @@
 """Reads a transcript: detects its format, and turns it into utterances.
 
-Nothing is left out silently. An unreadable line stops the reading; the error names the file, the line and the reason.
+An unreadable line stops the reading; the error names the file, the line and the reason.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from pathlib import Path
 
 from agent_memory.errors import InvalidInput
 from agent_memory.transfer.readers import Format
-from agent_memory.transfer.readers.chatgpt import is_chatgpt, is_claude, read_chatgpt, read_claude
+from agent_memory.transfer.readers.chatgpt import is_chatgpt, read_chatgpt
+from agent_memory.transfer.readers.claude import is_claude, read_claude
 from agent_memory.transfer.readers.files import Row, rows_of
 from agent_memory.transfer.readers.letta import is_letta, read_letta
 from agent_memory.transfer.readers.locomo import is_locomo, read_locomo
@@ -39,8 +40,43 @@ READERS = {
 """The readers, in the order in which they are tried."""
 
 
+_SPEECH = {"role", "content", "messages", "conversations", "sender", "from", "speaker"}
+"""Fields that a message or a conversation has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A file whose format is known. `thread_id` is that of turns that name none."""
+
+    format: Format
+    rows: list[Row]
+    thread_id: str
+
+    def is_talk(self) -> bool:
+        """Whether it looks like conversations; any object is read as a message if nothing else is recognised."""
+        first = self.rows[0][1]
+        return self.format != Format.MESSAGES or (isinstance(first, dict) and not _SPEECH.isdisjoint(first))
+
+    def utterances(self) -> Iterator[Utterance]:
+        """What was said, in the order of the file.
+
+        Raises:
+            InvalidInput: at the first invalid line.
+        """
+        return READERS[self.format].read(self.rows, self.thread_id)
+
+
 def read_transcript(path: Path, format: Format | None = None) -> Iterator[Utterance]:
-    """Reads a transcript, in the order of the file.
+    """What was said in a file, in its order; the rest as `transcript_of`.
+
+    Raises:
+        InvalidInput: as `transcript_of`, or at the first invalid line.
+    """
+    return transcript_of(path, format).utterances()
+
+
+def transcript_of(path: Path, format: Format | None = None) -> Transcript:
+    """Reads the objects of a transcript, and detects its format.
 
     `messages` is JSON, JSON lines or CSV with turns, or with conversations of messages as in chat APIs. `chatgpt` and
     `claude` are the `conversations.json` of an export, or the zip that holds it. `letta` is an agent file, or messages
@@ -48,8 +84,7 @@ def read_transcript(path: Path, format: Format | None = None) -> Iterator[Uttera
     of that name. Without `format`, the content decides.
 
     Raises:
-        InvalidInput: if the file cannot be read, or has an invalid line. The message says where, and the note says what
-            to do.
+        InvalidInput: if the file cannot be read. The message says where, and the note says what to do.
     """
     rows = rows_of(path)
     if not rows:
@@ -58,7 +93,7 @@ def read_transcript(path: Path, format: Format | None = None) -> Iterator[Uttera
     if format is None:
         _refuse_foreign(place, first)
         format = next(name for name, reader in READERS.items() if reader.recognises(first))
-    return READERS[format].read(rows, _thread_id(path))
+    return Transcript(format, rows, _thread_id(path))
 
 
 def _thread_id(path: Path) -> str:

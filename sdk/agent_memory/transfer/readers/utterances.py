@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any, get_args
 
 from pydantic import ValidationError
 
 from agent_memory.errors import InvalidInput
 from agent_memory.models import ROLE_ALIASES, Role, TurnInput
+from agent_memory.store.fitting import fitted
 from agent_memory.store.ids import check_id, derived_id
 from agent_memory.text.patterns import linear
 
@@ -83,7 +85,7 @@ def utterance(
     """Checks the fields of a turn and makes it an utterance.
 
     A turn without an id gets one from its position and its text, so that reading the same file again
-    makes the same turns.
+    makes the same turns. What is too large for a turn is cut and says so; half a character becomes U+FFFD.
 
     Raises:
         InvalidInput: naming the place, if an id cannot be used, a field is wrong or nothing is said.
@@ -97,15 +99,13 @@ def utterance(
         user = None if user_id is None else check_id(_text(user_id), "user_id")
         if fields.get("id") is not None:
             fields = {**fields, "id": check_id(_text(fields["id"]), "id")}
-        turn = TurnInput.model_validate(fields)
+        turn = TurnInput.model_validate(fitted(_whole(fields)))
     except InvalidInput as error:
         raise place.error(str(error)) from None
     except ValidationError as error:
         raise place.error(_reason(error)) from None
     if not turn.content.strip():
         raise place.error("content is empty")
-    if not _is_unicode(turn.content):
-        raise place.error("content holds half a character (a lone surrogate)")
     if turn.id is None:
         turn.id = derived_id("turn", thread, str(position), turn.role, turn.content)
     return Utterance(thread, user, turn)
@@ -117,13 +117,26 @@ def _text(identifier: object) -> object:
     return str(identifier) if is_number else identifier
 
 
-def _is_unicode(text: str) -> bool:
-    """Whether a text can be stored. JSON can hold lone surrogates, which UTF-8 cannot."""
+def next_time(last: datetime | None) -> datetime | None:
+    """The time of a message that names none: just after the one before it, so that the order stays."""
+    return None if last is None else last + timedelta(milliseconds=1)
+
+
+def _whole(value: Any) -> Any:
+    """A value without halves of characters. JSON can hold lone surrogates, which UTF-8 and the store cannot."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if _is_cut(value) else value
+    if isinstance(value, Mapping):
+        return {_whole(name): _whole(part) for name, part in value.items()}
+    return [_whole(part) for part in value] if isinstance(value, list) else value
+
+
+def _is_cut(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        return True
+    return False
 
 
 def _reason(error: ValidationError) -> str:
@@ -132,4 +145,6 @@ def _reason(error: ValidationError) -> str:
     name = ".".join(str(part) for part in first["loc"])
     if first["type"] == "missing":
         return f"{name} is missing"
+    if name == "created_at":
+        return f"{name}: {first['input']!r:.40} is not a time; write it like 2026-03-15T10:00:00Z"
     return f"{name}: {first['msg'][0].lower()}{first['msg'][1:]}"
