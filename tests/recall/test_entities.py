@@ -20,6 +20,12 @@ def named(text: str) -> dict[str, str | None]:
         ("I gave the keys to Maria on Monday.", {"Maria": None}),
         ("We bought a Toyota. It is red.", {"Toyota": None}),
         ("Mi hermana Lucía vive en Madrid.", {"Mi": None, "Lucía": "person", "Madrid": "place"}),
+        (
+            "Inês lives in São Paulo, not in Los Angeles.",
+            {"Inês": "person", "São Paulo": "place", "Los Angeles": "place"},
+        ),
+        ("A book on Charles De Gaulle. But Ana read it.", {"Charles De Gaulle": None, "Ana": None}),
+        ("We met Dr. Müller.", {"Müller": "person"}),
         ("私の妹は東京に住んでいます", {}),
         ("", {}),
         ("!!! ... ???", {}),
@@ -36,6 +42,13 @@ def test_hostile_text_takes_no_time():
         assert isinstance(mentions(text), list)
     assert names_in("Ana and anaconda", ["ana", "conda"]) == {"ana"}
     assert names_in("我住在東京都", ["東京"]) == {"東京"}
+
+
+async def test_a_name_that_a_word_of_grammar_begins_is_one_name(memory: AsyncMemory):
+    alice = memory.user("alice")
+    for said in ("Lived in São Paulo", "São Paulo was hot", "But Ana liked it", "I met Ana in the park"):
+        await alice.remember(said)
+    assert {one.name: one.mentions for one in await alice.entities()} == {"São Paulo": 2, "Ana": 2}
 
 
 async def test_entities_are_counted_and_seen_over_time(memory: AsyncMemory):

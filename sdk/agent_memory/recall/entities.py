@@ -80,16 +80,19 @@ async def read_entity(store: Store, user_id: str, name: str) -> EntityView | Non
 
 
 def _by_name(memories: Sequence[Memory]) -> dict[str, _Named]:
-    """Maps names to the memories that contain them. A word that only begins sentences must be a name elsewhere."""
+    """Maps names to the memories that contain them. What only begins sentences must be a name elsewhere."""
     found: dict[str, _Named] = defaultdict(_Named)
     unsure: list[tuple[Memory, str, EntityKind | None]] = []
+    led: list[tuple[Memory, str, str, EntityKind | None]] = []
     noted = Counter(_key(name) for memory in memories for name in _noted(memory))
     given = [name for name, _ in noted.most_common(MOST_NOTED)]
     for memory in memories:
         text = folded(_said(memory))
         for mention in mentions(text):
             alone = mention.begins and " " not in mention.name and mention.kind != "person"
-            if alone:
+            if mention.whole:
+                led.append((memory, mention.whole, mention.name, mention.kind))
+            elif alone:
                 unsure.append((memory, mention.name, mention.kind))
             else:
                 found[_key(mention.name)].add(memory, mention.name, mention.kind)
@@ -98,6 +101,9 @@ def _by_name(memories: Sequence[Memory]) -> dict[str, _Named]:
         for name in names_in(text, given):
             if memory.id not in found[name].memories:
                 found[name].add(memory, name, None)
+    for memory, whole, name, kind in led:
+        known = whole if _key(whole) in found else name
+        found[_key(known)].add(memory, known, kind)
     for memory, name, kind in unsure:
         if _key(name) in found:
             found[_key(name)].add(memory, name, kind)

@@ -18,8 +18,10 @@ EntityKind = Literal["person", "place", "thing"]
 
 _MARKS = frozenset(".!?؟…。！？:\n")
 _JOINS = frozenset((" ", "-", "'", "’", " & "))
+_TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof"))
 _NO_NAMES = frozenset(
     {"user", "agent", "assistant", "ok", "okay", "yes", "hi", "hello", "thanks"}
+    | _TITLES
     | {name.lower() for name in (*MONTH_NAMES, *DAY_NAMES)}
     | QUESTION_WORDS
     | FUNCTION_WORDS
@@ -44,11 +46,15 @@ _DEEDS = frozenset(
 
 
 class Mention(NamedTuple):
-    """A name in a text, its possible kind (None: unknown), and whether it begins a sentence."""
+    """A name in a text, its possible kind (None: unknown), and whether it begins a sentence.
+
+    `whole` is the name with the word of grammar that begins the sentence before it: "Los Angeles" or "But Angela".
+    """
 
     name: str
     kind: EntityKind | None
     begins: bool
+    whole: str | None = None
 
 
 def mentions(text: str) -> list[Mention]:
@@ -62,7 +68,9 @@ def mentions(text: str) -> list[Mention]:
             name = text[words[at].start() : words[end - 1].end()]
             begins = _begins(text, words, at)
             # "Ask Ana": a verb at the start of a sentence is not part of the name after it.
-            found.append(Mention(name, _kind(words, at, end), begins))
+            leads = at > 0 and _begins(text, words, at - 1) and _leads(text, words, at - 1)
+            whole = f"{words[at - 1][0]} {name}" if leads else None
+            found.append(Mention(name, _kind(words, at, end), begins, whole))
         at = max(end, at + 1)
     return found
 
@@ -76,11 +84,21 @@ def names_in(text: str, known: Collection[str]) -> set[str]:
 def _run(text: str, words: list[re.Match[str]], at: int) -> int:
     """Behind the last word of the name that begins at a word; `at` if none does."""
     end = at
-    while end < len(words) and _is_name(words[end][0]):
+    while end < len(words) and (
+        _is_name(words[end][0]) or (_leads(text, words, end) and not _begins(text, words, end))
+    ):
         if end > at and text[words[end - 1].end() : words[end].start()] not in _JOINS:
             break
         end += 1
     return end
+
+
+def _leads(text: str, words: list[re.Match[str]], at: int) -> bool:
+    """Whether a word of grammar has a capital and a name behind it, as in "Los Angeles" or "De Gaulle"."""
+    word, rest = words[at][0], words[at + 1 : at + 2]
+    if len(word) < 2 or not word[0].isupper() or word.isupper() or word.casefold() not in FUNCTION_WORDS:
+        return False
+    return bool(rest) and text[words[at].end() : rest[0].start()] == " " and _is_name(rest[0][0])
 
 
 def _is_name(word: str) -> bool:
