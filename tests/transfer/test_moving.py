@@ -19,7 +19,7 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 from typer.testing import CliRunner
 
-from agent_memory import AsyncMemory
+from agent_memory import AsyncMemory, Memory
 from agent_memory.cli.main import app
 from agent_memory.errors import InvalidInput
 from agent_memory.transfer import hindsight
@@ -248,6 +248,21 @@ def test_a_message_that_no_turn_can_hold_is_cut_and_half_a_character_replaced(tm
     cut, half = (one.turn.content for one in contents_of(file).utterances)
     assert cut.endswith("more characters were not stored]")
     assert half == "half \ufffd!"
+
+
+def test_an_answer_that_was_exported_before_it_was_finished_is_kept_beside_the_whole_one(tmp_path: Path):
+    asked = said_by("user", "u", None, "Plan my trip.")
+    early = [talk_of("c1", asked, said_by("assistant", "a", "u", "Sure, fir"))]
+    late = [talk_of("c1", asked, said_by("assistant", "a", "u", "Sure, first book a flight.")), talk_of("c2", asked)]
+    store, told = tmp_path / "m.db", []
+    for talks in (early, late, late, early):
+        file = zipped(tmp_path / "c.zip", {"conversations.json": talks})
+        done = json.loads(run("import", file, "--user", "ana", "--store", store, "--no-process", "--json"))
+        told.append((done["conversations"]["created"], done["conversations"]["changed"]))
+    assert told == [(2, 0), (2, 1), (0, 1), (0, 0)]
+    with Memory.local(store) as memory:
+        words = {turn.content for turn in memory.user("ana").thread("c1").turns()}
+    assert words == {"Plan my trip.", "Sure, fir", "Sure, first book a flight."}
 
 
 def test_the_error_of_a_broken_conversation_is_told_first(tmp_path: Path):

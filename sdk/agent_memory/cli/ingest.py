@@ -24,10 +24,13 @@ from agent_memory.cli.options import (
 )
 from agent_memory.cli.terminal import counted, emit, progress, stdout
 from agent_memory.cli.views import table
+from agent_memory.errors import Conflict
 from agent_memory.transfer.readers import Format
 
 if TYPE_CHECKING:
     from agent_memory import Memory
+    from agent_memory.models import TurnInput
+    from agent_memory.sync import ThreadScope
     from agent_memory.transfer.readers.utterances import Utterance
 
 EXAMPLES = examples(
@@ -48,7 +51,10 @@ SHOWN_USERS = 5
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What an ingest did. `turns_per_second` counts new turns; None if there were none."""
+    """What an ingest did. `turns_per_second` counts new turns; None if there were none.
+
+    `changed` counts turns whose ids belong to other words, in the store or in the file.
+    """
 
     turns: int
     created: int
@@ -59,6 +65,7 @@ class Ingested:
     processing_seconds: float
     turns_per_second: float | None
     unprocessed_turns: int
+    changed: int = 0
 
 
 def ingest(
@@ -154,7 +161,7 @@ def write(
     def scope(utterance: Utterance) -> tuple[str, str]:
         return user or utterance.user_id or DEFAULT_USER, utterance.thread_id
 
-    began, created, done = perf_counter(), 0, 0
+    began, created, changed, done = perf_counter(), 0, 0, 0
     ordered = sorted(utterances, key=scope)  # stable: a thread keeps its order
     threads = {scope(utterance) for utterance in utterances}
     with (
@@ -169,8 +176,10 @@ def write(
             for start in range(0, len(turns), batch):
                 if pace is not None:
                     sleep(max(0.0, began + done / pace - perf_counter()))
-                created += thread.add_many(turns[start : start + batch]).created
-                show(done := done + len(turns[start : start + batch]), len(ordered))
+                part = turns[start : start + batch]
+                new, others = _added(thread, part)
+                created, changed = created + new, changed + others
+                show(done := done + len(part), len(ordered))
     written = perf_counter()
     users = sorted({user_id for user_id, _ in threads})
     left = work_off(memory) if process else sum(memory.user(name).stats().unprocessed_turns for name in users)
@@ -185,7 +194,30 @@ def write(
         processing_seconds=round(finished - written, 3),
         turns_per_second=round(created / (finished - began), 1) if created else None,
         unprocessed_turns=left,
+        changed=changed,
     )
+
+
+def _added(thread: ThreadScope, turns: list[TurnInput]) -> tuple[int, int]:
+    """Writes turns; how many are new, and how many have an id that belongs to other words.
+
+    Turns never change, so such a one is kept beside the other, under an id made from its words. A chat service can
+    export an answer before it is finished, and again under the same id when it is.
+    """
+    from agent_memory.store.ids import derived_id
+
+    try:
+        return thread.add_many(turns).created, 0
+    except Conflict:
+        created = changed = 0
+        for turn in turns:
+            try:
+                created += thread.add_many([turn]).created
+            except Conflict:
+                changed += 1
+                kept = turn.model_copy(update={"id": derived_id("turn", str(turn.id), turn.role, turn.content)})
+                created += thread.add_many([kept]).created
+        return created, changed
 
 
 def work_off(memory: Memory) -> int:
@@ -211,6 +243,8 @@ def summary(result: Ingested) -> str:
         f"{counted(result.turns, 'turn')} in {counted(result.threads, 'thread')} of {users}: "
         f"{result.created} new, {result.already_there} already there"
     )
+    if result.changed:
+        done += f"\n{counted(result.changed, 'turn')} with an id that belongs to other words: both are kept"
     if not result.created:
         return done
     taken = f"written in {result.writing_seconds:.1f} s, processed in {result.processing_seconds:.1f} s"
