@@ -224,21 +224,44 @@ def named(store: Path) -> dict[str, str]:
     return {"AGENT_MEMORY_STORE": str(store), "AGENT_MEMORY_USER": "alice"}
 
 
+def call(id: int) -> bytes:
+    """A call over stdin."""
+    asked = {"name": "remember", "arguments": {"content": "Likes tea"}, "_meta": META}
+    return json.dumps({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": asked}).encode() + b"\n"
+
+
+def started(store: Path) -> subprocess.Popen[bytes]:
+    line = [sys.executable, "-m", "agent_memory.cli", "mcp"]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    return subprocess.Popen(line, env=os.environ | QUICK | named(store), **pipes)  # type: ignore[call-overload, no-any-return]
+
+
 @pytest.mark.acceptance
 def test_a_signal_ends_it_and_frees_the_file(tmp_path: Path):
     store = tmp_path / "m.db"
-    line = [sys.executable, "-m", "agent_memory.cli", "mcp"]
-    environment = os.environ | QUICK | named(store)
-    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+    with started(store) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        asked = {"name": "remember", "arguments": {"content": "Likes tea"}, "_meta": META}
-        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
-        process.stdin.write(json.dumps(call).encode() + b"\n")
+        process.stdin.write(call(1))
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["id"] == 1
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=120) == 143
+    assert not note_path(store).exists()
+
+
+@pytest.mark.acceptance
+def test_a_program_that_leaves_before_its_answer_leaves_no_traceback(tmp_path: Path):
+    store = tmp_path / "m.db"
+    with started(store) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        process.stdin.write(call(1))
+        process.stdin.close()
+        assert process.wait(timeout=120) == 1
+        assert b"BrokenPipe" not in process.stderr.read()
     assert not note_path(store).exists()
 
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+GONE = 1
+"""The exit status if nobody reads the answers any more."""
+
 EXAMPLES = examples("mcp --user ann", "mcp --store ~/memory.db --user ann", "mcp --url https://host --user ann")
 
 
@@ -81,8 +84,12 @@ async def _serve(store: str, url: str | None, user: str) -> int:
         if not talk.done():
             return signalled.result()
         signalled.cancel()
-        await talk
-        return 0
+        gone = False
+        try:
+            await talk
+        except* BrokenPipeError:  # the program that started this one left before it had its answer
+            gone = True
+        return GONE if gone else 0
 
 
 @asynccontextmanager
