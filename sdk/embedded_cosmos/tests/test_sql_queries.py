@@ -238,3 +238,27 @@ def test_conditions_of_patches() -> None:
     assert compile_condition("FROM c JOIN t IN c.tags WHERE t = 'x'")({"tags": ["x"]})
     with pytest.raises(CosmosError, match="Expected FROM"):
         compile_condition("SELECT * FROM c")
+
+
+def test_what_is_compiled_once_for_a_text_serves_other_parameters_and_containers() -> None:
+    text = (
+        "SELECT VALUE [c.id, (c.age ?? 0) + 1, @word, c.city = @city ? {'in': UPPER(c.city)} : {'out': c.city}] FROM c"
+        " WHERE c.age >= @age"
+    )
+    here, there = World(PEOPLE), World([{"id": "zoe", "age": 60, "city": "Bonn"}])
+    for _ in range(2):
+        assert here.query(text, word="a", city="Rome", age=30) == [
+            ["ann", 31, "a", {"out": "Oslo"}],
+            ["cat", 36, "a", {"out": "Oslo"}],
+        ]
+        assert here.query(text, word="b", city="Oslo", age=35) == [["cat", 36, "b", {"in": "OSLO"}]]
+        assert there.query(text, word="c", city="Bonn", age=1) == [["zoe", 61, "c", {"in": "BONN"}]]
+
+
+def test_what_depends_on_the_time_is_compiled_for_each_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = iter((1_000_000_000, 2_000_000_000))
+    monkeypatch.setattr("embedded_cosmos.sql.functions.dates.time.time_ns", lambda: next(moments))
+    people = World(PEOPLE[:2])
+    first, second = (people.query("SELECT VALUE [c.id, GetCurrentTimestamp()] FROM c") for _ in range(2))
+    assert first == [["ann", 1000], ["bob", 1000]]
+    assert second == [["ann", 2000], ["bob", 2000]]

@@ -21,7 +21,7 @@ from embedded_cosmos.key_values import key_values
 from embedded_cosmos.partition import MAX_EPK, MIN_EPK, EpkRange
 from embedded_cosmos.partition_map import PhysicalPartition
 from embedded_cosmos.properties import ContainerProperties, JsonObject
-from embedded_cosmos.query.binding import parse_bound
+from embedded_cosmos.query.binding import closures_of, parse_bound
 from embedded_cosmos.query.execute import Scope, execute
 from embedded_cosmos.query.index import Shard
 from embedded_cosmos.query.plan import needs_merging, plan
@@ -147,7 +147,14 @@ class Queries:
         with self._shards.covering(container, epks) as shards:
             _refuse_damaged(query, shards)
             try:
-                rows = execute(query.statement, shards, scope, container.properties, at_most=at_most)
+                rows = execute(
+                    query.statement,
+                    shards,
+                    scope,
+                    container.properties,
+                    at_most=at_most,
+                    closures=closures_of(query.text),
+                )
             except TakesLong:
                 shards[0].ran(query.text, quick=False)
                 raise

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from embedded_cosmos.properties import ContainerProperties
-from embedded_cosmos.query.binding import parse_bound
+from embedded_cosmos.query.binding import closures_of, parse_bound
 from embedded_cosmos.query.execute import Scope, execute
 from embedded_cosmos.query.index import Shard
 
@@ -41,7 +41,8 @@ class World:
     def query(self, text: str, scope: Scope = EVERYWHERE, **parameters: Any) -> list[Any]:
         """The rows of a query; the parameter `x` is `@x`."""
         named = [{"name": f"@{name}", "value": value} for name, value in parameters.items()]
-        return execute(parse_bound(text, named), list(self.shards.values()), scope, self.properties)
+        shards = list(self.shards.values())
+        return execute(parse_bound(text, named), shards, scope, self.properties, closures=closures_of(text))
 
     def value(self, expression: str, **parameters: Any) -> Any:
         """The value of an expression without an item; no row is `undefined`."""

@@ -32,13 +32,18 @@ class Analyzer:
 
     def __init__(self, language: str) -> None:
         self._english = language.lower().startswith("en")
+        self._last: tuple[str, list[str]] = ("", [])
+        """The text that was read last, and its terms: several conditions in turn look at the text of one item."""
 
     def terms(self, text: str) -> list[str]:
-        """The terms of the text, in order."""
-        words = _TERM.findall(text.lower())
-        if not self._english:
-            return words
-        return [_stem(word) for word in words if word not in ENGLISH_STOP_WORDS]
+        """The terms of the text, in order. They must not be changed."""
+        last, terms = self._last
+        if last is not text:
+            terms = _TERM.findall(text.lower())
+            if self._english:
+                terms = [_stem(word) for word in terms if word not in ENGLISH_STOP_WORDS]
+            self._last = (text, terms)
+        return terms
 
 
 _stemmer = Stemmer.Stemmer("english")

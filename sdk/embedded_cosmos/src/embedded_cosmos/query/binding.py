@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from embedded_cosmos.errors import bad_request
 from embedded_cosmos.sql import ast
-from embedded_cosmos.sql.parser import parse_with_holders
+from embedded_cosmos.sql.evaluate import Closures
+from embedded_cosmos.sql.parser import KEPT_LENGTH, parse_with_holders
 from embedded_cosmos.sql.values import Json
 
 
@@ -16,7 +18,7 @@ def parse_bound(text: str, parameters: Iterable[Mapping[str, Any]]) -> ast.Query
 
     Raises 400 for what is not a query, or not parameters.
     """
-    query, holders = parse_with_holders(text)
+    query, holders, _ = _prepared(text)
     values: dict[str, Json] = {}
     for parameter in parameters:
         name = parameter.get("name")
@@ -29,3 +31,24 @@ def parse_bound(text: str, parameters: Iterable[Mapping[str, Any]]) -> ast.Query
 
     bound: ast.Query = ast.transform(query, fill, holders) if values else query
     return bound
+
+
+def closures_of(text: str) -> Closures | None:
+    """What earlier queries with this text have compiled; None for a text that is not kept. Raises 400."""
+    return _prepared(text).closures
+
+
+class _Prepared(NamedTuple):
+    query: ast.Query
+    holders: frozenset[int]
+    closures: Closures | None
+
+
+def _prepared(text: str) -> _Prepared:
+    return _prepare(text) if len(text) <= KEPT_LENGTH else _Prepared(*parse_with_holders(text), None)
+
+
+@lru_cache(maxsize=512)
+def _prepare(text: str) -> _Prepared:
+    query, holders = parse_with_holders(text)
+    return _Prepared(query, holders, Closures(query))

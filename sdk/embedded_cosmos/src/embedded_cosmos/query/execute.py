@@ -22,7 +22,7 @@ from embedded_cosmos.query.selection import Part, Selection, Test
 from embedded_cosmos.query.vectors import Scores
 from embedded_cosmos.sql import ast
 from embedded_cosmos.sql.aggregates import aggregates_of, is_aggregate
-from embedded_cosmos.sql.evaluate import Environment
+from embedded_cosmos.sql.evaluate import Closures, Environment
 from embedded_cosmos.sql.parser import parse_condition
 from embedded_cosmos.sql.rows import Pipeline, item_alias, root_compiler, window
 from embedded_cosmos.sql.values import Json
@@ -45,9 +45,11 @@ def execute(
     properties: ContainerProperties,
     *,
     at_most: int | None = None,
+    closures: Closures | None = None,
 ) -> list[Json]:
     """The final rows of a query whose parameters are filled in, in order; raises 400 with the reason.
 
+    `closures` are what earlier queries with the same text have compiled.
     The rows share structure with the stored documents and must not be changed. If a bound is given, a query that ranks,
     or looks at more documents, raises TakesLong.
     """
@@ -55,8 +57,8 @@ def execute(
     lint.check_scope(query, scope.is_cross_partition)
     if not query.sources:
         intrinsics = SearchFunctions(properties, alias="").intrinsics
-        return list(Pipeline(query, root_compiler(intrinsics)).run(()))
-    rows = list(_Execution(query, shards, scope, properties).rows(at_most))
+        return list(Pipeline(query, root_compiler(intrinsics, closures)).run(()))
+    rows = list(_Execution(query, shards, scope, properties, closures).rows(at_most))
     if not rows and scope.is_cross_partition and is_aggregate(query):
         # Azure's clients return this if no partition has a value.
         return [None]
@@ -73,12 +75,17 @@ def compile_condition(text: str) -> Callable[[JsonObject], bool]:
 
 class _Execution:
     def __init__(
-        self, query: ast.Query, shards: Sequence[Shard], scope: Scope, properties: ContainerProperties
+        self,
+        query: ast.Query,
+        shards: Sequence[Shard],
+        scope: Scope,
+        properties: ContainerProperties,
+        closures: Closures | None,
     ) -> None:
         alias, self._bound = item_alias(query)
         self._query = query
         self._functions = SearchFunctions(properties, alias)
-        self._compiler = root_compiler(self._functions.intrinsics).bind(alias)
+        self._compiler = root_compiler(self._functions.intrinsics, closures).bind(alias)
         lint.check_score_order(query)
         lint.check_score_limit(query)
         self._ranking = ranking_of(query, self._functions)

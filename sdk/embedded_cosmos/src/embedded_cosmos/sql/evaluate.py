@@ -5,7 +5,7 @@ An environment is a tuple with one slot for every alias in scope. Parameters mus
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,6 +33,8 @@ class Compiler:
     slots: Mapping[str, int] = field(default_factory=dict)
     width: int = 0
     known: tuple[tuple[ast.Expression, Evaluator], ...] = ()
+    closures: Closures | None = None
+    """What earlier queries with the same text have compiled."""
 
     def bind(self, alias: str) -> Compiler:
         """The scope of an inner query or JOIN that adds one alias, in the next slot."""
@@ -46,6 +48,10 @@ class Compiler:
 
     def compile(self, expression: ast.Expression) -> Evaluator:
         """The closure of an expression; raises 400 for what cannot be evaluated."""
+        if self.closures is not None:
+            kept = self.closures.of(self, expression)
+            if kept is not None:
+                return kept
         for known, evaluator in self.known:
             if known == expression:
                 return evaluator
@@ -57,6 +63,45 @@ class Compiler:
         if slot is None:
             raise bad_request(f"Identifier '{name}' could not be resolved: FROM binds {_listed(self.slots)}.")
         return slot
+
+
+class Closures:
+    """The closures of the parts of a query text that mean the same each time, so that each is compiled once.
+
+    These have no parameters, no functions that depend on the container or on the time, and no subqueries. What fills
+    in the parameters shares these parts, so their ids tell them.
+    """
+
+    def __init__(self, query: ast.Query) -> None:
+        self._parts = {id(part): part for part in _lasting(query)}
+        self._compiled: dict[int, tuple[Mapping[str, int], Evaluator]] = {}
+
+    def of(self, compiler: Compiler, expression: ast.Expression) -> Evaluator | None:
+        """The closure of such a part in the scope of a compiler; None for any other expression."""
+        key = id(expression)
+        if key not in self._parts:
+            return None
+        known = self._compiled.get(key)
+        if known is None or known[0] != compiler.slots:
+            known = self._compiled[key] = (compiler.slots, _RULES[type(expression)](compiler, expression))
+        return known[1]
+
+
+def _lasting(node: Any) -> Iterator[ast.Expression]:
+    """The largest parts of a tree that mean the same each time."""
+    if _is_lasting(node):
+        yield node
+    elif type(node) is not ast.Subquery:
+        for child in ast.children(node):
+            yield from _lasting(child)
+
+
+def _is_lasting(node: Any) -> bool:
+    if type(node) is ast.Call and (
+        node.name not in functions.names() or all(isinstance(argument, ast.Literal) for argument in node.arguments)
+    ):
+        return False
+    return type(node) in _LASTING and all(map(_is_lasting, ast.children(node)))
 
 
 def constant(value: Json) -> Evaluator:
@@ -308,3 +353,4 @@ _RULES: dict[type, Callable[[Compiler, Any], Evaluator]] = {
     ast.ObjectLiteral: _object_literal,
     ast.Subquery: _subquery,
 }
+_LASTING = frozenset(_RULES) - {ast.Parameter, ast.Subquery}

@@ -13,7 +13,8 @@ from embedded_cosmos.sql.values import UNDEFINED
 
 MAX_QUERY_LENGTH = 512 * 1024
 MAX_DEPTH = 100
-_KEPT_LENGTH = 8 * 1024
+KEPT_LENGTH = 8 * 1024
+"""A longer text contains its values, so it will not come again."""
 
 _T = TypeVar("_T")
 
@@ -47,8 +48,7 @@ def parse_with_holders(text: str) -> tuple[ast.Query, frozenset[int]]:
     """The tree of a query, and the ids of what holds parameters in it; raises 400 with the place of the first error."""
     if len(text) > MAX_QUERY_LENGTH:
         raise bad_request(f"The query is {len(text)} characters long; the limit is {MAX_QUERY_LENGTH}.")
-    # A text of this length contains its values, so it will not come again.
-    return _parse_once(text) if len(text) <= _KEPT_LENGTH else _parse(text)
+    return _parse_once(text) if len(text) <= KEPT_LENGTH else _parse(text)
 
 
 @lru_cache(maxsize=128)

@@ -11,7 +11,7 @@ from itertools import islice, takewhile
 from embedded_cosmos.errors import bad_request
 from embedded_cosmos.sql import ast
 from embedded_cosmos.sql.aggregates import Accumulator, accumulator, aggregates_of, check_grouping
-from embedded_cosmos.sql.evaluate import Compiler, Environment, Evaluator, Intrinsic, object_of
+from embedded_cosmos.sql.evaluate import Closures, Compiler, Environment, Evaluator, Intrinsic, object_of
 from embedded_cosmos.sql.parser import implied_name
 from embedded_cosmos.sql.values import UNDEFINED, Json, is_integer, sort_key
 
@@ -94,9 +94,9 @@ class Pipeline:
         return islice(results, start, stop)
 
 
-def root_compiler(intrinsics: Mapping[str, Intrinsic]) -> Compiler:
+def root_compiler(intrinsics: Mapping[str, Intrinsic], closures: Closures | None = None) -> Compiler:
     """The empty scope of a top-level query."""
-    return Compiler(_compile_subquery, intrinsics)
+    return Compiler(_compile_subquery, intrinsics, closures=closures)
 
 
 def window(query: ast.Query) -> tuple[int, int | None]:
