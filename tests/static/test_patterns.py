@@ -93,6 +93,10 @@ PROOFS: dict[tuple[str, str], str] = {
         r'''f"[{CJK}]+|[^\\W{CJK}]+(?:[.,:'’\\-][^\\W{CJK}]+)*"''',
     ): "marks are no signs of words, and nothing follows: it goes back by one mark at most",
     ("sdk/agent_memory/text/terms.py", r"f'[{CJK}]'"): CLASS,
+    (
+        "sdk/agent_memory/text/figures.py",
+        r"\d+(?:[.,:]\d+)*",
+    ): "marks are no digits, and nothing follows: it goes back by one mark at most",
     (f"{ENGINE}/query/analysis.py", r"f'[{_CJK}]|[^\\W{_CJK}]+'"): RUN,
     (
         f"{ENGINE}/sql/functions/dates.py",

@@ -10,44 +10,19 @@ comparison loses nothing: both are shown, each with its day.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import lru_cache
-from operator import itemgetter, mul
+from itertools import chain
+from operator import mul
 from typing import NamedTuple
 
 from agent_memory.models import Hit, Memory
+from agent_memory.recall.statements import Statement, overtakes, stems_of, told_in, values_differ
 from agent_memory.recall.talk import only_asks
 from agent_memory.store.chunks import chunk_id, speaker_of, told_by, words_of
-from agent_memory.text.figures import FIGURE, NUMBERS
-from agent_memory.text.patterns import WORD
 from agent_memory.text.restated import restates
-from agent_memory.text.sentences import sentences
-from agent_memory.text.stems import stem
-from agent_memory.text.stop_words import FUNCTION_WORDS, QUESTION_WORDS
-
-NEWER = frozenset(
-    """actually anymore bumped cancelled canceled changed changing correction dropped ended finally gone instead longer
-    moved moving never now quit raised replaced rescheduled scrapped stopped swapped switched switching update updated
-    upped
-
-    abgesagt doch geändert gekündigt gewechselt jetzt mehr nunmehr statt stattdessen umgezogen verlegt verschoben
-
-    ahora cambiado cambiada cambié cambió dejé mudé ya
-    maintenant désormais changé changée déménagé déplacé déplacée plutôt annulé annulée
-    agora mudei mudou cancelado cancelada cancelei
-    adesso ora cambiato cambiata spostato spostata annullato annullata invece
-    nu verhuisd veranderd verplaatst verzet overgestapt voortaan""".split()
-)
-"""Words by which people say that something is no longer as it was, in seven languages."""
-_UNITS = {"$": "money", "€": "money", "£": "money", "¥": "money", "%": "share", "eur": "money", "usd": "money"}
-_MONTHS = frozenset(
-    """january february march april may june july august september october november december
-    jan feb mar apr jun jul aug sep sept oct nov dec""".split()
-)
 
 
 class Signs(NamedTuple):
@@ -105,6 +80,8 @@ choice."""
 _LATER = timedelta(hours=12)
 """The least time between two conversations. In one conversation only a link, words or figures show a change. A
 choice."""
+_ROUNDING = 1e-6
+"""More than two orders of the same sums can differ by."""
 _LEAST_RELEVANCE = 0.0001
 """The relevance of a memory that was found only through a link."""
 
@@ -117,21 +94,11 @@ class Newer(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Statement:
-    """A sentence as it is compared."""
-
-    stems: frozenset[str]
-    values: tuple[tuple[str, str], ...]
-    """Of each figure: what it measures (money, a share, a time, a day; else empty), and the figure."""
-    is_change: bool
-
-
-@dataclass(frozen=True, slots=True)
 class _Read:
     """A hit as it is compared."""
 
     hit: Hit
-    statements: tuple[_Statement, ...]
+    statements: tuple[Statement, ...]
     words: frozenset[str]
     """The stems of all statements, and figures of several digits."""
     talk_id: str
@@ -215,43 +182,65 @@ def _newest(memory_id: str, newer: Mapping[str, Newer]) -> str:
 def signs_of(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> Iterable[tuple[Signs, bool, Memory, Memory]]:
     """The signs of each pair: an older memory that the context shows, and a newer one that does not only ask.
 
+    Pairs without enough evidence are left out as soon as that is certain, because most are and sentences take longest.
     Each entry also says whether words or figures of two sentences show a change.
     """
-    read, asked = _read(hits), _stems(query)
+    read, asked = _read(hits), stems_of(query)
     weight = _weights(read)
+    rarest = max(weight.values(), default=0.0)
     top = max((one.hit.score for one in read), default=0.0) or 1.0
     nearest = max((one.hit.similarity or 0.0 for one in read), default=0.0) or 1.0
-    telling = {one.memory.id: _most_relevant(one.statements, asked, weight) for one in read}
+    similarity = {one.memory.id: (one.hit.similarity or 0.0) / nearest for one in read}
     places = {one.memory.id: place for place, one in enumerate(read, 1)}
     best = told[0].memory.id if told else None
     told_ids = {hit.memory.id for hit in told}
     olds = [one for one in read if one.memory.id in told_ids and one.memory.source == "user"]
     news = [one for one in _without_questions(read) if one.memory.source == "user"]
+    telling: dict[str, Sequence[Statement]] = {}
+
+    def most_relevant(one: _Read) -> Sequence[Statement]:
+        if one.memory.id not in telling:
+            telling[one.memory.id] = _most_relevant(one.statements, asked, weight)
+        return telling[one.memory.id]
+
+    of_new = {
+        new.memory.id: WEIGHTS.new_similarity * similarity[new.memory.id]
+        + WEIGHTS.new_place / places[new.memory.id]
+        + WEIGHTS.change * new.is_change
+        for new in news
+    }
     for old in olds:
+        is_first = old.memory.id == best
+        relevance = max(old.hit.relevance or 0.0, _LEAST_RELEVANCE)
+        odds = math.log(relevance / max(1 - relevance, _LEAST_RELEVANCE))
+        of_old = WEIGHTS.old_score * old.hit.score / top + WEIGHTS.old_relevance * odds + WEIGHTS.old_first * is_first
+        lacking = LEAST - WEIGHTS.figures - _ROUNDING - of_old
         for new in news:
-            if not _may_overtake(new, old):
+            missing = lacking - of_new[new.memory.id]
+            if WEIGHTS.anchor * rarest + WEIGHTS.linked < missing or not _may_overtake(new, old):
                 continue
             common = old.words & new.words
+            anchor = max(map(weight.__getitem__, common), default=0.0)
             linked = old.talk_id in new.links or new.talk_id in old.links
-            similarity = (new.hit.similarity or 0.0) / nearest
-            if not common and not linked and similarity < _NEAR:
+            if WEIGHTS.anchor * anchor + WEIGHTS.linked * linked < missing:
+                continue
+            if not common and not linked and similarity[new.memory.id] < _NEAR:
                 continue
             figures = shown = False
             if common:
-                both = [(n, o) for n in telling[new.memory.id] for o in telling[old.memory.id]]
-                figures = any(not n.stems.isdisjoint(o.stems) and _values_differ(n, o) for n, o in both)
-                shown = any(_overtakes(n, o, asked) for n, o in both)
+                both = [(n, o) for n in most_relevant(new) for o in most_relevant(old)]
+                figures = any(not n.stems.isdisjoint(o.stems) and values_differ(n, o) for n, o in both)
+                shown = any(overtakes(n, o, asked) for n, o in both)
             is_later = new.said_at - old.said_at >= _LATER
             if not (is_later or linked or shown):
                 continue
-            relevance = max(old.hit.relevance or 0.0, _LEAST_RELEVANCE)
             signs = Signs(
                 old_score=old.hit.score / top,
-                old_relevance=math.log(relevance / max(1 - relevance, _LEAST_RELEVANCE)),
-                old_first=old.memory.id == best,
-                new_similarity=similarity,
+                old_relevance=odds,
+                old_first=is_first,
+                new_similarity=similarity[new.memory.id],
                 new_place=1 / places[new.memory.id],
-                anchor=max((weight[word] for word in common), default=0.0),
+                anchor=anchor,
                 change=new.is_change,
                 figures=figures,
                 linked=linked,
@@ -265,21 +254,22 @@ def _without_questions(read: Sequence[_Read]) -> list[_Read]:
 
 
 def _most_relevant(
-    statements: Sequence[_Statement], asked: frozenset[str], weight: Mapping[str, float]
-) -> Sequence[_Statement]:
+    statements: Sequence[Statement], asked: frozenset[str], weight: Mapping[str, float]
+) -> Sequence[Statement]:
     """The sentences most relevant to a question; at least one."""
     by_question = sorted(
         statements,
         key=lambda one: (-sum(weight[word] for word in one.stems & asked), not one.is_change, not one.values),
     )
-    return by_question[:_SENTENCES] or [_Statement(frozenset(), (), is_change=False)]
+    return by_question[:_SENTENCES] or [Statement(frozenset(), {}, is_change=False)]
 
 
 def _weights(read: Sequence[_Read]) -> dict[str, float]:
     """The weight of each word, from 0 to about 1; words that fewer hits have weigh more."""
-    count = Counter(word for one in read for word in one.words)
+    count = Counter(chain.from_iterable(one.words for one in read))
     most = math.log(len(read) + 1)
-    return {word: math.log((len(read) + 1) / number) / most for word, number in count.items()}
+    of = {number: math.log((len(read) + 1) / number) / most for number in set(count.values())}
+    return {word: of[number] for word, number in count.items()}
 
 
 def _read(hits: Sequence[Hit]) -> list[_Read]:
@@ -287,16 +277,13 @@ def _read(hits: Sequence[Hit]) -> list[_Read]:
     links = {hit.memory.id: frozenset(hit.memory.near_ids) for hit in hits}
     read = []
     for hit in hits:
-        statements = _statements(told_by(hit.memory))
-        figures = {figure for one in statements for _, figure in one.values if len(figure) > 1}
-        words = frozenset(figures).union(*(one.stems for one in statements))
+        text = told_in(told_by(hit.memory))
         memory, talk_id = hit.memory, _talk_id(hit.memory)
         turns = frozenset((memory.thread_id, turn_id) for turn_id in memory.source_turn_ids)
         speaker = speaker_of(memory) if memory.kind == "chunk" else None
-        is_change = any(one.is_change for one in statements)
         linked = links.get(talk_id, frozenset[str]())
-        of_turn = (linked, turns, speaker, is_change, memory.last_said_at, memory)
-        read.append(_Read(hit, statements, words, talk_id, *of_turn))
+        of_turn = (linked, turns, speaker, text.is_change, memory.last_said_at, memory)
+        read.append(_Read(hit, text.statements, text.words, talk_id, *of_turn))
     return read
 
 
@@ -311,65 +298,6 @@ def _may_overtake(new: _Read, old: _Read) -> bool:
     if new.said_at <= old.said_at or not new.turns.isdisjoint(old.turns):
         return False
     return new.speaker is None or old.speaker is None or new.speaker == old.speaker
-
-
-def _overtakes(new: _Statement, old: _Statement, asked: frozenset[str]) -> bool:
-    """Whether one says something else about the question than the other: in words of change, or in other figures.
-
-    Both must share two words, one of them from the question; if only the figures differ, both words must be from the
-    question. Looser and stricter forms were tried. This one found a change in 9 pairs of 20 labelled conversations, 7
-    of them correctly, and none in the 41 pairs that only look like one. With one word of the question for figures too:
-    16 pairs, 8 correctly, 1 of the 41.
-    """
-    common = new.stems & old.stems
-    shared = common & asked
-    if not shared:
-        return False
-    return (new.is_change and len(common) > 1) or (len(shared) > 1 and _values_differ(new, old))
-
-
-def _values_differ(new: _Statement, old: _Statement) -> bool:
-    """Whether both have figures of one kind, and none in common."""
-    kinds = {kind for kind, _ in new.values} & {kind for kind, _ in old.values}
-    ours = {figure for kind, figure in new.values if kind in kinds}
-    theirs = {figure for kind, figure in old.values if kind in kinds}
-    return bool(kinds) and ours.isdisjoint(theirs)
-
-
-@lru_cache(maxsize=4096)
-def _statements(text: str) -> tuple[_Statement, ...]:
-    return tuple(_statement(sentence) for sentence in sentences(text)[:40])
-
-
-def _statement(sentence: str) -> _Statement:
-    words = [(word[0].lower(), word.start(), word.end()) for word in WORD.finditer(sentence)]
-    values = []
-    for found in FIGURE.finditer(sentence):
-        values.append(_value(sentence, found[0], found.start(), found.end(), words))
-    for word, start, end in words:
-        if word in NUMBERS:
-            values.append(_value(sentence, str(NUMBERS[word]), start, end, words))
-    return _Statement(_stems(sentence), tuple(values), any(word in NEWER for word, _, _ in words))
-
-
-def _value(sentence: str, figure: str, start: int, end: int, words: Sequence[tuple[str, int, int]]) -> tuple[str, str]:
-    at, behind = bisect_right(words, start, key=itemgetter(2)), bisect_left(words, end, key=itemgetter(1))
-    before, after = ([word for word, _, _ in near] for near in (words[max(at - 1, 0) : at], words[behind : behind + 1]))
-    sign = _UNITS.get(sentence[start - 1 : start]) or _UNITS.get(sentence[end : end + 1])
-    kind = sign or next((_UNITS[word] for word in after if word in _UNITS), "")
-    if not kind and ":" in figure:
-        kind = "time"
-    if not kind and not _MONTHS.isdisjoint((*before, *after)):
-        kind = "day"
-    return kind, figure.replace(",", "")
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(word.lower()) for word in WORD.findall(text) if _is_distinctive(word.lower()))
-
-
-def _is_distinctive(word: str) -> bool:
-    return len(word) > 1 and not word.isdigit() and word not in QUESTION_WORDS and word not in FUNCTION_WORDS
 
 
 def with_added(told: Sequence[Hit], found: Sequence[Hit], newer: Mapping[str, Newer]) -> list[Hit]:

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from agent_memory.calibration import (
     LEAST_TOLD,
@@ -240,7 +241,7 @@ def _without_repeats(ranked: Iterable[Memory], overlap: float, limit: int) -> li
     A memory repeats a better one if they share at least `overlap` of all their words and have the same figures.
     Of a long turn only the best parts are shown, because the others would displace other turns.
     """
-    kept: list[tuple[Memory, set[str]]] = []
+    kept: list[tuple[Memory, _Said]] = []
     parts: Counter[tuple[str, str]] = Counter()
     for memory in ranked:
         if len(kept) == limit:
@@ -248,8 +249,8 @@ def _without_repeats(ranked: Iterable[Memory], overlap: float, limit: int) -> li
         turn = (memory.thread_id, memory.source_turn_ids[0]) if memory.kind == "chunk" else None
         if turn is not None and parts[turn] == PARTS_TOLD:
             continue
-        own = set(words(spoken(memory)))
-        if not any(_repeats(own, other, overlap) for _, other in kept):
+        own = _said(memory)
+        if not any(own.repeats(other, overlap) for _, other in kept):
             kept.append((memory, own))
             if turn is not None:
                 parts[turn] += 1
@@ -258,15 +259,29 @@ def _without_repeats(ranked: Iterable[Memory], overlap: float, limit: int) -> li
 
 def is_repeat(memory: Memory, others: Iterable[Memory], overlap: float) -> bool:
     """Whether one of the others says the same in nearly the same words."""
-    own = set(words(spoken(memory)))
-    return any(_repeats(own, set(words(spoken(other))), overlap) for other in others)
+    own = _said(memory)
+    return any(own.repeats(_said(other), overlap) for other in others)
 
 
-def _repeats(one: set[str], other: set[str], overlap: float) -> bool:
-    fewer, more = sorted((len(one), len(other)))
-    if not one or fewer < overlap * more or len(one & other) < overlap * len(one | other):
-        return False
-    return {word for word in one if word.isdigit()} == {word for word in other if word.isdigit()}
+class _Said(NamedTuple):
+    """The words of a memory, and those of them that are figures."""
+
+    words: frozenset[str]
+    figures: frozenset[str]
+
+    def repeats(self, other: _Said, overlap: float) -> bool:
+        """Whether both have the same figures and at least this share of all their words in common."""
+        mine, theirs = len(self.words), len(other.words)
+        # What costs least comes first: most pairs are no repeats.
+        if not mine or min(mine, theirs) < overlap * max(mine, theirs) or self.figures != other.figures:
+            return False
+        common = len(self.words & other.words)
+        return common >= overlap * (mine + theirs - common)
+
+
+def _said(memory: Memory) -> _Said:
+    own = frozenset(words(spoken(memory)))
+    return _Said(own, frozenset(filter(str.isdigit, own)))
 
 
 def _worth(memory: Memory, settings: RecallSettings, at: datetime) -> dict[str, float]:

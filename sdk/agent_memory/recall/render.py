@@ -27,6 +27,7 @@ from agent_memory.text.patterns import linear
 _OPENING = linear(r"[<\[]")
 _MARKS = {"<": ("|", "｜", "s>", "/s>", "sys>", "/sys>", "<sys>", "</sys>"), "[": ("inst]", "/inst]")}
 """What follows the bracket in the marks between messages, for servers that build one string of all messages."""
+_WHOLE_MARKS = [bracket + mark for bracket, marks in _MARKS.items() for mark in marks]
 _LONGEST_MARK = 7
 
 
@@ -36,6 +37,9 @@ def quoted(text: str) -> str:
     On a line that begins with "- " it cannot start a section, a role or a message.
     """
     line = " ".join(folded(text).split())
+    lower = line.lower()
+    if not any(mark in lower for mark in _WHOLE_MARKS):
+        return line
 
     def apart(bracket: re.Match[str]) -> str:
         behind = line[bracket.end() : bracket.end() + _LONGEST_MARK].lower()

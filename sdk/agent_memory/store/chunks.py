@@ -48,9 +48,11 @@ def _head(turn: Turn, speaker: str) -> str:
 
 def in_zone(memory: Memory, zone: tzinfo) -> Memory:
     """A memory as a user in a zone reads it: the text of a chunk begins with the day there, not with the stored one."""
+    if memory.kind != "chunk" or str(zone) == "UTC":
+        return memory
     stored = f"[{day(memory.created_at)}] "
     shown = f"[{day(there(memory.created_at, zone))}] "
-    if memory.kind != "chunk" or shown == stored or not memory.content.startswith(stored):
+    if shown == stored or not memory.content.startswith(stored):
         return memory
     return memory.model_copy(update={"content": shown + memory.content.removeprefix(stored)})
 

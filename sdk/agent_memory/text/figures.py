@@ -9,7 +9,7 @@ from itertools import groupby
 from agent_memory.text.folding import folded
 from agent_memory.text.patterns import WORD, linear
 
-FIGURE = linear(r"\d+(?:[.,:]\d+)*")
+FIGURE = re.compile(r"\d+(?:[.,:]\d+)*")  # marks are no digits, and nothing follows: it goes back by one mark at most
 """A number with the marks between its digits: 84,500.00 or 12:30 or 3.12.1."""
 _PARTS = linear(r"[.,:]")
 _SPELT = linear(r"\d+(?:[ -]\d+){2,}")

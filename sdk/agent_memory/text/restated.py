@@ -8,8 +8,8 @@ a new value. Everything else is left to reconciliation.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Literal
+from functools import cache, lru_cache
+from typing import Literal, NamedTuple
 
 from agent_memory.text.figures import FIGURE
 from agent_memory.text.likeness import stems
@@ -36,19 +36,35 @@ def _fillers() -> frozenset[str]:
 
 def restates(old: str, new: str) -> Restated | None:
     """Whether a new sentence repeats an old one, or repeats it with another amount of money. Ignores cosines."""
-    if names(old) != names(new) or _against(old) != _against(new):
+    before, after = _read(old), _read(new)
+    if before.names != after.names or before.against != after.against:
         return None
-    if (_telling(old) ^ _telling(new)) - _fillers():
+    if (before.telling ^ after.telling) - _fillers():
         return None
-    before, after = FIGURE.findall(old), FIGURE.findall(new)
-    ours, theirs = _amounts(old), _amounts(new)
-    if sorted(before) == sorted(after):
-        return "duplicate" if sorted(ours) == sorted(theirs) else None
+    ours, theirs = before.amounts, after.amounts
+    if before.figures == after.figures:
+        return "duplicate" if ours == theirs else None
     if len(ours) != 1 or len(theirs) != 1 or ours[0][0] != theirs[0][0]:
         return None
-    before.remove(ours[0][1])
-    after.remove(theirs[0][1])
-    return "update" if sorted(before) == sorted(after) else None
+    ahead, behind = list(before.figures), list(after.figures)
+    ahead.remove(ours[0][1])
+    behind.remove(theirs[0][1])
+    return "update" if ahead == behind else None
+
+
+class _Sentence(NamedTuple):
+    """A sentence as it is compared. Figures and amounts are sorted."""
+
+    names: list[str]
+    against: set[str]
+    telling: set[str]
+    figures: list[str]
+    amounts: list[tuple[str, str]]
+
+
+@lru_cache(maxsize=1024)
+def _read(text: str) -> _Sentence:
+    return _Sentence(names(text), _against(text), _telling(text), sorted(FIGURE.findall(text)), sorted(_amounts(text)))
 
 
 def _telling(text: str) -> set[str]:
