@@ -120,7 +120,14 @@ class AsyncMemory(MemoryOperator):
             raise refused from error
 
         def connect() -> CosmosClient:
-            return CosmosClient(engine.url, engine.credential, transport=AsyncTransport(engine), logger=STORE_REQUESTS)
+            # The engine has one copy of the data, so no request needs to say what the session has seen.
+            return CosmosClient(
+                engine.url,
+                engine.credential,
+                consistency_level="Eventual",
+                transport=AsyncTransport(engine),
+                logger=STORE_REQUESTS,
+            )
 
         chat = chat_model or defaults.default_chat()
         reconciles = model_of(chat, RECONCILE)

@@ -354,6 +354,13 @@ class Store:
             )
             return [self.vectors.incoming(row) if isinstance(row, dict) else row async for row in pages]
 
+    async def known_rows(self, container: str, sql: str, partition: Sequence[str], **parameters: Any) -> list[Document]:
+        """The rows of a query over one user's part of a container. None is sent if this process knows them."""
+        key = repr((container, sql, *partition, sorted(parameters.items())))
+        return await self.known.rows(
+            key, (container, partition[0]), lambda: self.query(container, sql, partition, **parameters)
+        )
+
     async def feed_ranges(self, container: str = TURNS) -> list[Document]:
         """The parts of the change feed of turns or memories: one for each current physical partition.
 

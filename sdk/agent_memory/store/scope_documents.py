@@ -143,7 +143,7 @@ class ScopeDocuments:
 
 
 async def read_scope(store: Store, user_id: str, thread_id: str | None) -> ScopeDocuments:
-    """The small documents of a user and one of their threads. Costs one query over the user's part of the key.
+    """The small documents of a user and one of their threads. Costs one query over the user's part of the key, or none.
 
     Raises:
         StoreUnavailable: if the store did not answer.
@@ -152,7 +152,7 @@ async def read_scope(store: Store, user_id: str, thread_id: str | None) -> Scope
     thread = thread_id or ""
     ids = [SETTINGS_ID, WINDOW_ID, summary_id(user_id, thread), state_id(user_id, thread), user_summary_id(user_id)]
     with store.known.settings.reading([of_user, of_thread]) as put:
-        rows = await store.query(
+        rows = await store.known_rows(
             SUMMARIES, _SQL, (user_id,), ids=ids, threads=[SETTINGS_THREAD, USER_SUMMARY_THREAD, thread]
         )
         found = {(row["thread_id"], row["id"]): row for row in rows}

@@ -265,7 +265,7 @@ async def live_turns(store: Store, user_id: str, thread_id: str, window: Window)
 
 async def last_turns_written(store: Store, user_id: str, thread_id: str, limit: int) -> list[LiveTurn]:
     """The newest turns of a thread, at most `limit`, in order, whether or not they are in its view."""
-    rows = await store.query(TURNS, queries.LAST_TURNS, (user_id, thread_id), limit=limit)
+    rows = await store.known_rows(TURNS, queries.LAST_TURNS, (user_id, thread_id), limit=limit)
     found = [LiveTurn(from_document(Turn, row), int(row["_ts"])) for row in rows]
     return sorted(found, key=lambda one: position_of(one.turn))
 
