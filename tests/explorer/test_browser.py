@@ -116,6 +116,7 @@ def sample(world: World) -> dict[str, str]:
     facts = world.do(world.memory.user("maya").memories(types=["fact"]))
     raised = next(one for one in facts if "$15,000" in one.content)
     asked = "q=What%27s+my+budget+for+Hawaii%3F"
+    world.do(world.memory.user("maya").context("What's my budget for Hawaii?"))  # pictures show a warm process
     return {
         "timeline": "timeline?asof=2026-04-12",
         "table": "timeline?show=table",
