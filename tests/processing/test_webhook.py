@@ -178,6 +178,7 @@ async def test_a_batch_of_the_function_app_is_sent(memory: AsyncMemory, receiver
 PRIVATE = [
     "127.0.0.1", "10.0.0.7", "172.16.3.4", "192.168.1.1", "169.254.169.254", "0.0.0.0", "100.64.0.1", "168.63.129.16",
     "::1", "fe80::1", "fd00::1", "::ffff:10.0.0.1", "64:ff9b::a00:1", "2002:a00:1::", "224.0.0.1", "::",
+    "::127.0.0.1",
 ]  # fmt: skip
 
 
@@ -187,6 +188,14 @@ def test_private_addresses_are_refused(address: str):
     host = f"[{address}]" if ":" in address else address
     with pytest.raises(ConfigurationError, match="private network"):
         Webhook(f"https://{host}/hook", SECRET)
+
+
+@pytest.mark.parametrize("host", ["１２７.0.0.1", "127。0。0。1", "127．0．0．1", "ⓛocalhost", "localhost."])
+def test_a_private_address_in_other_signs_is_refused(host: str):
+    """Clients read these as the address itself, without resolving a name."""
+    with pytest.raises(ConfigurationError, match="private network"):
+        Webhook(f"https://{host}/hook", SECRET)
+    assert Webhook("https://bücher.example/hook", SECRET)
 
 
 @pytest.mark.parametrize("address", ["93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c"])

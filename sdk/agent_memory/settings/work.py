@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from unicodedata import normalize
 from urllib.parse import urlsplit
 
 from agent_memory.errors import ConfigurationError
@@ -84,6 +85,8 @@ _PLATFORM = IPv4Address("168.63.129.16")
 """Azure's platform gives a virtual machine data about itself at this address (Microsoft Learn, "IP address
 168.63.129.16"). It is in a public range."""
 _NAT64 = IPv6Network("64:ff9b::/96")
+_COMPATIBLE = IPv6Network("::/96")
+"""IPv4 addresses in an old form (RFC 4291, 2.5.5.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +132,18 @@ def _within(ip: IPv4Address | IPv6Address) -> list[IPv4Address]:
     if isinstance(ip, IPv4Address):
         return []
     found = [ip.sixtofour, *(ip.teredo or ())]
-    if ip in _NAT64:
+    if ip in _NAT64 or ip in _COMPATIBLE:
         found.append(IPv4Address(int(ip) & 0xFFFFFFFF))
     return [one for one in (*found, ip.ipv4_mapped) if one is not None]
 
 
 def _may_be_called(host: str) -> bool:
-    """Whether a host is a public address, or a name. A name is checked again when it is resolved."""
+    """Whether a host is a public address, or a name. A name is checked again when it is resolved.
+
+    Clients read digits and full stops in their wide forms as addresses too (Unicode Technical Standard 46).
+    """
+    plain = normalize("NFKC", host).replace("\u3002", ".").rstrip(".")
     try:
-        return is_public(host)
+        return is_public(plain)
     except ValueError:
-        return host != "localhost" and not host.endswith(".localhost")
+        return plain != "localhost" and not plain.endswith(".localhost")
