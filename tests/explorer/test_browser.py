@@ -744,6 +744,29 @@ def test_back_to_a_memory_that_was_forgotten(seen: Looking, world: World):
     assert "Sings" not in seen.page.content()
 
 
+def test_back_leads_to_where_one_was(look: Callable[..., Looking], sample: dict[str, str]):
+    seen = look(360, 600)
+    seen.show("timeline", "maya")
+    seen.page.locator(".bar").last.scroll_into_view_if_needed()
+    before = seen.page.evaluate("scrollY")
+    assert before > 200
+    seen.page.locator(".bar").last.click()
+    seen.page.locator("h1", has_not_text="Timeline").wait_for()
+    seen.settled()
+    assert seen.page.evaluate("scrollY") == 0
+    seen.page.go_back()
+    seen.page.locator("h1", has_text="Timeline").wait_for()
+    seen.settled()
+    for _ in range(100):  # the page's policy forbids Playwright to wait for a function
+        if abs(seen.page.evaluate("scrollY") - before) < 2:
+            break
+        seen.page.wait_for_timeout(50)
+    assert abs(seen.page.evaluate("scrollY") - before) < 2
+    seen.page.get_by_role("link", name="Turns", exact=True).click()
+    seen.page.locator("h1", has_text="Turns").wait_for()
+    assert seen.page.evaluate("scrollY") == 0
+
+
 def test_a_user_without_memories_sees_what_is_missing(seen: Looking):
     for view in [*VIEWS, "playground", "forget", "turns/none", "entities/Nobody", "live/empty"]:
         text = seen.show(view, "nobody")

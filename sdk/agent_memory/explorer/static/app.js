@@ -71,6 +71,32 @@ function useRoute() {
   return route;
 }
 
+const TRIES = 40;
+
+// Back and forward lead to where one was on a page. What was there takes a moment to come; browsers without the
+// Navigation API show the top.
+function useScroll(place) {
+  const left = useRef({ tops: new Map(), back: false });
+  useEffect(() => {
+    const leave = ({ navigationType }) => {
+      if (navigationType !== "replace") left.current.tops.set(location.hash, scrollY);
+      left.current.back = navigationType === "traverse";
+    };
+    if (globalThis.navigation) navigation.addEventListener("navigate", leave);
+    return () => globalThis.navigation && navigation.removeEventListener("navigate", leave);
+  }, []);
+  useEffect(() => {
+    const top = (left.current.back && left.current.tops.get(location.hash)) || 0;
+    let timer = 0;
+    const move = (tries) => {
+      scrollTo(0, top);
+      if (scrollY < top - 1 && tries > 0) timer = setTimeout(() => move(tries - 1), 50);
+    };
+    move(TRIES);
+    return () => clearTimeout(timer);
+  }, [place]);
+}
+
 function App() {
   const route = useRoute();
   const [session, setSession] = useState(snapshot ? { caller: "file", user_id: null, operates: Object.keys(snapshot.answers).some((key) => key.includes(" GET /v1/admin/health")), acts_for_users: true, locked: true } : null);
@@ -125,10 +151,10 @@ function App() {
   }, [name, user]);
   useEffect(() => {
     const main = document.getElementById("main");
-    if (main && place.moved) main.focus({ preventScroll: false });
+    if (main && place.moved) main.focus({ preventScroll: true });
     place.moved = true;
-    scrollTo(0, 0);
   }, [at]);
+  useScroll(at);
 
   if (error) return html`<${SignIn} error=${error} used=${route.view === "used"} done=${begin} />`;
   if (!session || !users) return html`<${Loading} what="Loading" />`;
