@@ -114,7 +114,7 @@ async def test_a_context_has_the_newer_value_first_and_marks_the_older():
 
 
 def test_a_marked_line_that_comes_back_is_not_remembered():
-    for mark in ("earlier", "earlier, changed since"):
+    for mark in ("earlier", "changed since"):
         line = f"- The rent is 800 euros. (said 1 March 2026, {mark})"
         assert without_injected(f"Look:\n{line}\nRight?") == "Look:\nRight?"
 

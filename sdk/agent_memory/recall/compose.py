@@ -80,6 +80,7 @@ class Parts:
 
     hits: Sequence[Hit] = ()
     standing: Sequence[Hit] = ()
+    conditions: Sequence[Hit] = ()
     hints: Sequence[Hit] = ()
     static: Sequence[Memory] = ()
     archive: Sequence[Conversation] = ()
@@ -119,7 +120,8 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
     found = [hit for hit in hits if hit.memory.id not in standing]
     past = wanted.as_of is not None
     best = bearing(found, query, settings.context_least, wanted.limit, cosines, _longest(wanted), past=past)
-    near = [hit for hit in _without_repeats([*parts.standing, *best]) if hit.memory.id not in standing][: wanted.limit]
+    best = [*parts.standing, *_with_conditions(parts.conditions, best, found)]
+    near = [hit for hit in _without_repeats(best) if hit.memory.id not in standing][: wanted.limit]
     newer = {} if past else _newer(found, query, near)
     told = with_added(near, found, newer)
     profile = _profile_lines(parts.profile, query, found, told, cosines) if told else []
@@ -142,6 +144,8 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
     recent = [{"role": line.used["role"], "content": line.text} for line in reversed(kept.kept[TURNS])]
     used = [line.used for name, part in kept.kept.items() if name not in (TURNS, "nothing") for line in part]
     ids = {item.get("id") for item in used}
+    if parts.conditions:
+        parts.decisions["conditions"] = f"told: {len(parts.conditions)}"
     context = Context(
         text=kept.text,
         messages=([{"role": "system", "content": kept.text}] if kept.text else []) + recent,
@@ -239,6 +243,13 @@ def _without_repeats(best_first: Sequence[Hit]) -> list[Hit]:
             facts |= turns
         kept.append(hit)
     return kept
+
+
+def _with_conditions(conditions: Sequence[Hit], best: Sequence[Hit], found: Sequence[Hit]) -> list[Hit]:
+    """What an answer must respect, before the best hits. If the search found it too, with the score that it gave."""
+    scored = {hit.memory.id: hit for hit in found}
+    binding = {hit.memory.id: scored.get(hit.memory.id, hit) for hit in conditions}
+    return [*binding.values(), *(hit for hit in best if hit.memory.id not in binding)]
 
 
 def _is_shown(memory: Memory, shown: Sequence[Turn]) -> bool:

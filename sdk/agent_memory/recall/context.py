@@ -322,6 +322,7 @@ async def _search(
     others = search_groups(recaller.groups, question.text, most, filters, patience, parts.degraded)
     found, shared = await asyncio.gather(own, others)
     parts.standing = parts.standing or found.standing
+    parts.conditions = parts.conditions or found.conditions
     parts.degraded.extend(found.degraded)
     return merged(found.hits, shared) if shared else found.hits
 

@@ -148,8 +148,8 @@ def memory_line(
         used["earlier"] = True
     if newer is not None:
         used["newer_id"] = newer.id
-        note = f"{note}, earlier" if note else "earlier"
-        note += ", changed since" if newer.is_change else ""
+        mark = "changed since" if newer.is_change else "earlier"
+        note = f"{note}, {mark}" if note else "earlier, changed since" if newer.is_change else mark
     talk = None
     if memory.kind == "chunk":
         used["kind"] = memory.kind

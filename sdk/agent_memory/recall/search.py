@@ -15,8 +15,10 @@ from typing import Any, TypeVar
 
 from agent_memory.calibration import calibration_of
 from agent_memory.errors import AgentMemoryError
+from agent_memory.language.tasks import Vector
 from agent_memory.models import Hit, Memory, SearchFilters, Turn, now, there
 from agent_memory.recall.called import names_called, with_names_of_turns
+from agent_memory.recall.conditions import CONDITIONS_READ, binding, conditions_asked_for
 from agent_memory.recall.dates import date_terms, periods, stored_days
 from agent_memory.recall.explain import RERANKED
 from agent_memory.recall.fresh import as_chunks, fresh_turns
@@ -54,6 +56,8 @@ class Found:
     degraded: list[str]
     standing: Sequence[Hit] = ()
     """Standing instructions that apply to the query, if requested."""
+    conditions: Sequence[Hit] = ()
+    """What an answer must respect although the query does not ask for it, if requested with the instructions."""
 
 
 async def search(
@@ -72,8 +76,8 @@ async def search(
     With `links`, memories linked to the best of them follow, also beyond `limit`, with a score of 0.
 
     Parts that fail are left out and named in `degraded`, including the vectors if the embedding model takes longer than
-    the settings allow, or than `patience` seconds. With `standing` the user's standing instructions are read too, in
-    parallel with the turns around the hits.
+    the settings allow, or than `patience` seconds. With `standing` the user's standing instructions are read too, and
+    the conditions that an answer must respect, in parallel with the hits.
 
     Raises:
         AgentMemoryError: if neither the vector query nor the word query works.
@@ -96,12 +100,14 @@ async def search(
     key = cache_key(tuple(partition), mark, query, limit, options, searcher.embeddings.model_id, searcher.settings)
     hits = cache.get(key)
     if hits is not None:
-        return Found(_living(hits), [], _living(cache.get(f"standing {key}") or []))
+        lanes = [_living(cache.get(f"{lane} {key}") or []) for lane in ("standing", "conditions")]
+        return Found(_living(hits), [], *lanes)
     found = await _search(searcher, partition, query, limit, filters, standing=standing, links=links)
     # Results with fresh turns are not cached: whether it may be shown depends on settings that do not change the mark.
     if not found.degraded and not any(_is_fresh(hit.memory) for hit in found.hits):
         cache.put(key, found.hits)
         cache.put(f"standing {key}", list(found.standing))
+        cache.put(f"conditions {key}", list(found.conditions))
     return found
 
 
@@ -138,9 +144,11 @@ async def _search(
         _fresh(searcher, partition, terms, filters, degraded),
         matching(searcher, sought, degraded),
         _standing(searcher, sought, degraded) if standing else _nothing(),
+        _conditions(searcher, sought, degraded) if standing else _nothing(),
         return_exceptions=True,
     )
-    fresh, found, orders = (_result_or_raise(results[0]), _result_or_raise(results[1]), _result_or_raise(results[2]))
+    fresh, found = _result_or_raise(results[0]), _result_or_raise(results[1])
+    orders, conditions = _result_or_raise(results[2]), _result_or_raise(results[3])
     least = filters.get("threshold")
     threshold = searcher.settings.threshold(searcher.embeddings.model_id) if least is None else least
     found = related(found, terms, threshold)
@@ -185,7 +193,7 @@ async def _search(
         near = parameters | {"vector": vector.result(), "model": searcher.embeddings.model_id}
         searcher.misses.sample(partition, where, near, threshold, [hit.memory.id for hit in hits[:limit]])
     behind = [linked_hit(replace(one, memory=in_zone(one.memory, searcher.zone))) for one in linked]
-    return Found([*hits[:limit], *behind], degraded, orders)
+    return Found([*hits[:limit], *behind], degraded, orders, conditions)
 
 
 def _living(hits: Sequence[Hit]) -> list[Hit]:
@@ -244,15 +252,40 @@ async def _standing(searcher: Searcher, sought: Sought, degraded: list[str]) -> 
     if vector is None:
         return []
     sql = search_queries.requirements(sought.where)
+    near = await _near(searcher, sought, sql, vector, STANDING_READ, "standing instructions", degraded)
+    return applying(near, sought.query, calibration_of(searcher.embeddings.model_id))
+
+
+async def _conditions(searcher: Searcher, sought: Sought, degraded: list[str]) -> list[Hit]:
+    """The conditions that an answer must respect; none without vectors that show what a question is about."""
+    cosines = calibration_of(searcher.embeddings.model_id)
+    vector = await sought.vector
+    if vector is None or cosines.answering is None:
+        return []
     try:
-        parameters = {**sought.parameters, "vector": vector, "limit": STANDING_READ}
+        subjects = await searcher.subjects.of(searcher.embeddings)
+    except AgentMemoryError as error:
+        degraded.append(f"conditions: {error}")
+        return []
+    sql, asked = search_queries.facts(sought.where), conditions_asked_for(vector, subjects, cosines)
+    near = await asyncio.gather(
+        *(_near(searcher, sought, sql, one, CONDITIONS_READ, "conditions", degraded) for one in asked)
+    )
+    return binding([pair for pairs in near for pair in pairs], cosines)
+
+
+async def _near(
+    searcher: Searcher, sought: Sought, sql: str, vector: Vector, limit: int, name: str, degraded: list[str]
+) -> list[tuple[Memory, float]]:
+    """The memories nearest to a vector, with their cosines; none if they cannot be read."""
+    try:
+        parameters = {**sought.parameters, "vector": vector, "limit": limit}
         near = await searcher.read(sql, sought.partition, parameters)
     except AgentMemoryError as error:
-        logger.warning("Standing instructions could not be read: %s", error)
-        degraded.append(f"standing instructions: {error}")
+        logger.warning("The %s could not be read: %s", name, error)
+        degraded.append(f"{name}: {error}")
         return []
-    cosines = calibration_of(searcher.embeddings.model_id)
-    return applying([(one.memory, one.similarity or 0.0) for one in near], sought.query, cosines)
+    return [(in_zone(one.memory, searcher.zone), one.similarity or 0.0) for one in near]
 
 
 def _rounded(similarity: float | None) -> str:

@@ -21,6 +21,7 @@ from agent_memory.errors import AgentMemoryError, ModelError
 from agent_memory.language.current import for_asking
 from agent_memory.language.tasks import ChatModel, Embedded, EmbeddingModel
 from agent_memory.models import Hit, now
+from agent_memory.recall.conditions import SubjectVectors
 from agent_memory.recall.fusion import Candidate
 from agent_memory.recall.misses import MissMeter
 from agent_memory.recall.rarity import SeenWords
@@ -142,6 +143,8 @@ class Searcher:
     """Counts what sampled searches left out; one for all scopes. None: nothing is sampled."""
     seen: SeenWords = field(default_factory=SeenWords)
     """How common words are with each user; one for all scopes of a memory."""
+    subjects: SubjectVectors = field(default_factory=SubjectVectors)
+    """What questions are compared with, to find conditions; one for all scopes of a memory."""
 
     @property
     def threads_off(self) -> list[str]:

@@ -18,7 +18,7 @@ XML_HEADER = "<memory>"
 XML_END = "</memory>"
 
 _DAY = r"\d{1,2} [A-Z][a-z]+ \d{4}"
-_NOTES = rf"(?:, again {_DAY})?(?:, until {_DAY})?(?:, shared in [^()]{{1,255}})?(?:, earlier(?:, changed since)?)?"
+_NOTES = rf"(?:, again {_DAY})?(?:, until {_DAY})?(?:, shared in [^()]{{1,255}})?(?:, earlier|, changed since)?"
 _LINE = linear(rf"^ *- .*\(said {_DAY}{_NOTES}\) *")
 """A line of a context outside its block, because somebody repeated it."""
 

@@ -157,6 +157,11 @@ def requirements(where: str) -> str:
     return found_near(f'{where} AND c.type = "fact" AND c.kind = "requirement"')
 
 
+def facts(where: str) -> str:
+    """The facts of a user whose vectors are nearest to `@vector`, with their cosine."""
+    return found_near(f'{where} AND c.type = "fact"')
+
+
 def guidance(talk: int, *, project: bool) -> str:
     """The procedures and insights nearest to `@talk`, with their cosines to each of `talk` texts (`@v0`, …).
 

@@ -1,0 +1,110 @@
+"""Conditions: what an answer must respect although the question does not ask for it.
+
+"Give me a recipe" has nothing in common with "I'm allergic to peanuts", neither words nor vectors. So a question that
+is like the requests of one of the `SUBJECTS` is also searched by what people say of themselves that such an answer must
+respect.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import mul
+
+from agent_memory.calibration import Calibration
+from agent_memory.language.tasks import EmbeddingModel, Vector
+from agent_memory.models import Hit, Memory
+from agent_memory.recall.bearing import nearness
+
+CONDITIONS_READ = 10
+"""Memories that are read for a subject. A choice."""
+CONDITIONS_TOLD = 3
+"""Maximum conditions in a context. A choice."""
+ASKED = 1.0
+"""Minimum nearness of a question to a request of a subject. Chosen with the next on the seen half of
+`tests/data/labelled/conditions.json`. On the other half, 13 of 16 requests are found, and none of 14 other questions is
+taken for one (all-MiniLM-L6-v2)."""
+BINDS = 0.85
+"""Minimum nearness of a fact to the conditions of a subject. On the other half, 15 of 20 conditions are found, and 1 of
+17 other facts is taken for one. It is lower than `ASKED`, because a condition that is missed does harm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What people ask for, and what they say of themselves that binds the answer; examples in any words."""
+
+    requests: tuple[str, ...]
+    conditions: tuple[str, ...]
+
+
+SUBJECTS = (
+    Subject(
+        ("What should I eat?", "Suggest a restaurant for dinner.", "Give me a recipe to cook.", "Order some snacks."),
+        ("I am allergic to nuts.", "I don't eat meat.", "I follow a diet.", "I can't have dairy."),
+    ),
+    Subject(
+        ("Suggest a workout.", "Which sport should I do?", "Plan a hike for us."),
+        ("I have a bad knee.", "I injured my back.", "I have asthma.", "I'm pregnant."),
+    ),
+)
+"""Food and bodily activity: what forgetting does harm in. Examples are in English; a multilingual embedding model finds
+the same in other languages."""
+
+
+class SubjectVectors:
+    """The vectors of the `SUBJECTS`, which a process embeds once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, list[tuple[list[Vector], Vector]]] = {}
+
+    async def of(self, model: EmbeddingModel) -> list[tuple[list[Vector], Vector]]:
+        """For each subject, the vectors of its requests, and one for its conditions.
+
+        Raises:
+            AgentMemoryError: if the model fails.
+        """
+        if model.model_id not in self._known:
+            texts = [text for subject in SUBJECTS for text in (*subject.requests, *subject.conditions)]
+            vectors = iter((await model.embed(texts)).vectors)
+            self._known[model.model_id] = [
+                ([next(vectors) for _ in subject.requests], _mean([next(vectors) for _ in subject.conditions]))
+                for subject in SUBJECTS
+            ]
+        return self._known[model.model_id]
+
+
+def conditions_asked_for(
+    vector: Vector, subjects: Sequence[tuple[list[Vector], Vector]], cosines: Calibration
+) -> list[Vector]:
+    """The vectors of conditions that an answer to a question must respect; mostly none.
+
+    Args:
+        vector: That of the question.
+        subjects: Those of the subjects.
+        cosines: The calibration of the embedding model.
+    """
+    return [
+        conditions
+        for requests, conditions in subjects
+        if max(nearness(_cosine(vector, request), cosines) for request in requests) >= ASKED
+    ]
+
+
+def binding(found: Sequence[tuple[Memory, float]], cosines: Calibration) -> list[Hit]:
+    """The memories that are near enough to the conditions by which they were found, the nearest first."""
+    near = sorted(found, key=lambda one: -one[1])
+    return [
+        Hit(memory=memory, score=similarity) for memory, similarity in near if nearness(similarity, cosines) >= BINDS
+    ][:CONDITIONS_TOLD]
+
+
+def _mean(vectors: Sequence[Vector]) -> Vector:
+    """The direction between vectors, with length 1."""
+    total = [math.fsum(numbers) for numbers in zip(*vectors, strict=True)]
+    length = math.hypot(*total) or 1.0
+    return [number / length for number in total]
+
+
+def _cosine(one: Vector, two: Vector) -> float:
+    return math.fsum(map(mul, one, two)) / ((math.hypot(*one) * math.hypot(*two)) or 1.0)

@@ -1,0 +1,125 @@
+"""What an answer must respect is shown although the question has nothing in common with it."""
+
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from operator import mul
+from pathlib import Path
+
+import pytest
+
+from agent_memory import AsyncMemory
+from agent_memory.calibration import calibration_of
+from agent_memory.errors import ModelError
+from agent_memory.language.defaults import default_embeddings
+from agent_memory.language.tasks import Embedded, EmbeddingModel
+from agent_memory.recall.bearing import nearness
+from agent_memory.recall.conditions import BINDS, SUBJECTS, SubjectVectors, conditions_asked_for
+
+LABELLED = json.loads((Path(__file__).parents[1] / "data/labelled/conditions.json").read_text())
+SUBJECT_NAMES = ("food", "body")
+DAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+async def talk() -> AsyncIterator[AsyncMemory]:
+    """A memory with the embedded embedding model, of which `maya` has conditions and `leo` has none."""
+    async with AsyncMemory.local() as memory:
+        said = [
+            "I'm allergic to peanuts, I carry an EpiPen.",
+            "I tore my ACL two years ago, so my left knee is weak.",
+            "The flights to Lisbon are booked for May.",
+            "We deploy payment-service on Tuesdays.",
+        ]
+        for number, text in enumerate(said):
+            user, thread = ("maya" if number < 3 else "leo"), f"t{number}"
+            await memory.user(user).remember(text)
+            await memory.user(user).thread(thread).add("user", "Good to talk to you again!", created_at=DAY)
+        await memory.drain()
+        yield memory
+
+
+async def test_a_recipe_takes_an_allergy_into_account(talk: AsyncMemory):
+    context = await talk.user("maya").context("Give me a recipe for Sunday lunch")
+    assert "allergic to peanuts" in context.text
+    assert "ACL" not in context.text
+    assert context.decisions["conditions"] == "told: 1"
+
+
+async def test_a_workout_takes_an_injury_into_account(talk: AsyncMemory):
+    context = await talk.user("maya").context("Suggest a workout for tomorrow")
+    assert "ACL" in context.text
+    assert "Lisbon" not in context.text
+
+
+@pytest.mark.parametrize("question", ["Write a deploy script", "Which laptop should I buy?"])
+async def test_other_requests_show_no_conditions(talk: AsyncMemory, question: str):
+    context = await talk.user("maya").context(question)
+    assert "peanuts" not in context.text
+    assert "ACL" not in context.text
+    assert "conditions" not in context.decisions
+
+
+async def test_conditions_are_the_users_own_and_gone_when_forgotten(talk: AsyncMemory):
+    assert "peanuts" not in (await talk.user("leo").context("Give me a recipe for Sunday lunch")).text
+    user = talk.user("maya")
+    [memory] = [one for one in await user.memories() if "peanuts" in one.content]
+    await user.forget(id=memory.id)
+    assert "peanuts" not in (await user.context("Give me a recipe for Sunday lunch")).text
+
+
+async def test_a_condition_that_the_search_finds_too_is_shown_once(talk: AsyncMemory):
+    context = await talk.user("maya").context("Which restaurant serves no peanuts? I need dinner.")
+    assert context.text.count("allergic to peanuts") == 1
+
+
+class FailsForExamples(EmbeddingModel):
+    """An embedding model that does not embed the examples of the subjects."""
+
+    def __init__(self, model: EmbeddingModel) -> None:
+        self._model = model
+
+    @property
+    def model_id(self) -> str:
+        return self._model.model_id
+
+    @property
+    def dimensions(self) -> int:
+        return self._model.dimensions
+
+    async def embed(self, texts: list[str]) -> Embedded:
+        if SUBJECTS[0].requests[0] in texts:
+            raise ModelError("too many texts", retryable=True)
+        return await self._model.embed(texts)
+
+    async def close(self) -> None:
+        await self._model.close()
+
+
+async def test_without_the_examples_only_the_conditions_are_missing():
+    async with AsyncMemory.local(embedding_model=FailsForExamples(default_embeddings())) as memory:
+        await memory.user("maya").remember("The recipe of grandmother's plum cake needs six eggs.")
+        context = await memory.user("maya").context("Which recipe needs six eggs?")
+    assert "plum cake" in context.text
+    assert context.degraded == ["conditions: too many texts"]
+
+
+async def test_most_requests_and_conditions_are_found_and_hardly_others():
+    """On the half of the labelled set that the thresholds were not chosen on."""
+    model = default_embeddings()
+    cosines, labelled = calibration_of(model.model_id), LABELLED["fresh"]
+    subjects = await SubjectVectors().of(model)
+    asked: dict[str, list[list[bool]]] = {}
+    bound: dict[str, list[list[bool]]] = {}
+    for name, texts in labelled["questions"].items():
+        for vector in (await model.embed(texts)).vectors:
+            wanted = conditions_asked_for(vector, subjects, cosines)
+            asked.setdefault(name, []).append([conditions in wanted for _, conditions in subjects])
+    for name, texts in labelled["statements"].items():
+        for vector in (await model.embed(texts)).vectors:
+            near = [sum(map(mul, vector, conditions)) for _, conditions in subjects]
+            bound.setdefault(name, []).append([nearness(cosine, cosines) >= BINDS for cosine in near])
+    await model.close()
+    for found, right, wrong in ((asked, 13, 0), (bound, 15, 1)):
+        assert sum(one[place] for place, name in enumerate(SUBJECT_NAMES) for one in found[name]) >= right
+        assert sum(any(one) for one in found["none"]) <= wrong
