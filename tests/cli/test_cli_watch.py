@@ -85,6 +85,8 @@ def test_the_command_prints_lines_until_it_is_interrupted_and_then_leaves_quietl
         memory.user("ann").thread("t").add("user", "I moved to Lisbon.")
     command = [sys.executable, "-m", "agent_memory.cli", "status", "--watch", "--json", "--interval", "0.2"]
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    # A shell that starts the tests in the background has Ctrl-C ignored, and so would the command.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(
         [*command, "--store", str(store)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     ) as running:
