@@ -108,7 +108,7 @@ async def test_a_context_has_the_newer_value_first_and_marks_the_older():
     told = [line for line in context.text.splitlines() if "call my office" in line]
     assert "any time now" in told[0]
     assert "only after 5 pm" in told[1]
-    assert told[1].endswith("(earlier, changed since)")
+    assert told[1].endswith("(changed since)")
     assert [bool(item.get("earlier")) for item in context.used if item.get("kind") == "chunk"] == [False, True]
     assert "changed since" not in past.text
 

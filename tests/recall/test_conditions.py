@@ -11,10 +11,12 @@ import pytest
 from agent_memory import AsyncMemory
 from agent_memory.calibration import calibration_of
 from agent_memory.errors import ModelError
+from agent_memory.evaluation.adapters import CachedEmbeddings
 from agent_memory.language.defaults import default_embeddings
-from agent_memory.language.tasks import Embedded, EmbeddingModel
+from agent_memory.language.tasks import Embedded
+from agent_memory.models import Memory
 from agent_memory.recall.bearing import nearness
-from agent_memory.recall.conditions import BINDS, SUBJECTS, SubjectVectors, conditions_asked_for
+from agent_memory.recall.conditions import BINDS, SUBJECTS, SubjectVectors, binding, conditions_asked_for
 
 LABELLED = json.loads((Path(__file__).parents[1] / "data/labelled/conditions.json").read_text())
 SUBJECT_NAMES = ("food", "body")
@@ -73,27 +75,30 @@ async def test_a_condition_that_the_search_finds_too_is_shown_once(talk: AsyncMe
     assert context.text.count("allergic to peanuts") == 1
 
 
-class FailsForExamples(EmbeddingModel):
+async def test_a_condition_that_does_not_fit_the_budget_is_not_reported(talk: AsyncMemory):
+    context = await talk.user("maya").context("Give me a recipe for Sunday lunch", budget=1)
+    assert "peanuts" not in context.text
+    assert context.decisions["conditions"] == "told: 0"
+
+
+def test_a_memory_found_for_two_subjects_takes_one_place():
+    cosines = calibration_of("all-MiniLM-L6-v2")
+    texts = ["I'm pregnant.", "I'm allergic to nuts.", "I injured my back."]
+    several = [
+        Memory(id=text, user_id="maya", thread_id="t", content=text, type="fact", created_at=DAY, recorded_at=DAY)
+        for text in texts
+    ]
+    found = [(several[0], 0.9), *((memory, 0.8) for memory in several[:1]), *((memory, 0.5) for memory in several[1:])]
+    assert [hit.memory.content for hit in binding(found, cosines)] == texts
+
+
+class FailsForExamples(CachedEmbeddings):
     """An embedding model that does not embed the examples of the subjects."""
-
-    def __init__(self, model: EmbeddingModel) -> None:
-        self._model = model
-
-    @property
-    def model_id(self) -> str:
-        return self._model.model_id
-
-    @property
-    def dimensions(self) -> int:
-        return self._model.dimensions
 
     async def embed(self, texts: list[str]) -> Embedded:
         if SUBJECTS[0].requests[0] in texts:
             raise ModelError("too many texts", retryable=True)
-        return await self._model.embed(texts)
-
-    async def close(self) -> None:
-        await self._model.close()
+        return await super().embed(texts)
 
 
 async def test_without_the_examples_only_the_conditions_are_missing():

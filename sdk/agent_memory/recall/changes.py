@@ -3,7 +3,7 @@
 A ranking shows what is similar to a question, not what is current: the first statement of a value is often more similar
 to the question than the later one that replaced it. So the hits are compared in pairs. A pair about one thing is shown
 in order of time: the newer one first, and the older one below it with a mark. There are two marks. `earlier` says that
-it is the older one, which is always true. `changed since` follows only if words or figures show a change. A wrong
+it is the older one, which is always true. `changed since` needs words or figures that show a change. A wrong
 comparison loses nothing: both are shown, each with its day.
 """
 

@@ -145,7 +145,7 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
     used = [line.used for name, part in kept.kept.items() if name not in (TURNS, "nothing") for line in part]
     ids = {item.get("id") for item in used}
     if parts.conditions:
-        parts.decisions["conditions"] = f"told: {len(parts.conditions)}"
+        parts.decisions["conditions"] = f"told: {len(ids & {hit.memory.id for hit in parts.conditions})}"
     context = Context(
         text=kept.text,
         messages=([{"role": "system", "content": kept.text}] if kept.text else []) + recent,

@@ -93,10 +93,11 @@ def conditions_asked_for(
 
 def binding(found: Sequence[tuple[Memory, float]], cosines: Calibration) -> list[Hit]:
     """The memories that are near enough to the conditions by which they were found, the nearest first."""
-    near = sorted(found, key=lambda one: -one[1])
-    return [
-        Hit(memory=memory, score=similarity) for memory, similarity in near if nearness(similarity, cosines) >= BINDS
-    ][:CONDITIONS_TOLD]
+    near = sorted((one for one in found if nearness(one[1], cosines) >= BINDS), key=lambda one: -one[1])
+    best: dict[str, Hit] = {}  # two subjects may find one memory
+    for memory, similarity in near:
+        best.setdefault(memory.id, Hit(memory=memory, score=similarity))
+    return [*best.values()][:CONDITIONS_TOLD]
 
 
 def _mean(vectors: Sequence[Vector]) -> Vector:

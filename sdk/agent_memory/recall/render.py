@@ -149,7 +149,7 @@ def memory_line(
     if newer is not None:
         used["newer_id"] = newer.id
         mark = "changed since" if newer.is_change else "earlier"
-        note = f"{note}, {mark}" if note else "earlier, changed since" if newer.is_change else mark
+        note = f"{note}, {mark}" if note else mark
     talk = None
     if memory.kind == "chunk":
         used["kind"] = memory.kind
