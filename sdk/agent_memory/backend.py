@@ -152,7 +152,7 @@ class StoreBackend:
             async with asyncio.timeout(WARMING_SECONDS):
                 await asyncio.to_thread(self.runtime.tokens.count, _A_WORD)
                 await self.runtime.tools.embeddings.embed([_A_WORD])
-                await search(self.runtime.searcher, (STORE_USER,), _A_WORD, standing=True)
+                await search(self.runtime.searcher, (STORE_USER,), _A_WORD, standing=True, conditions=True)
         except Exception as error:
             logger.warning("Not all could be loaded in advance: %s", str(error) or type(error).__name__)
 

@@ -70,6 +70,31 @@ async def test_conditions_are_the_users_own_and_gone_when_forgotten(talk: AsyncM
     assert "peanuts" not in (await user.context("Give me a recipe for Sunday lunch")).text
 
 
+async def test_conditions_of_a_group_are_shown_to_who_asks_for_the_group(talk: AsyncMemory):
+    family = talk.group("family")
+    await family.remember("Ben is allergic to shellfish.")
+    await family.remember("Always answer in French.", kind="requirement")
+    await talk.drain()
+    context = await talk.user("maya").context("Give me a recipe for Sunday lunch", groups=["family"])
+    assert "allergic to peanuts" in context.text
+    assert "allergic to shellfish" in context.text
+    assert "shared in family" in context.text
+    assert "French" not in context.text, "a wish of one member must not direct the agent of another"
+    assert context.decisions["conditions"] == "told: 2"
+    assert "shellfish" not in (await talk.user("maya").context("Give me a recipe for Sunday lunch")).text
+
+
+async def test_own_conditions_leave_room_for_those_of_a_group(talk: AsyncMemory):
+    for food in ("milk", "eggs", "nuts", "soy"):
+        await talk.user("ada").remember(f"I am allergic to {food}.")
+        await talk.group("family").remember(f"Ben can't have {food}.")
+    await talk.drain()
+    context = await talk.user("ada").context("Give me a recipe for Sunday lunch", groups=["family"])
+    lines = [line for line in context.text.splitlines() if line.startswith("- ")]
+    assert sum("I am allergic" in line for line in lines) >= 3
+    assert sum("Ben can't have" in line for line in lines) >= 3
+
+
 async def test_a_condition_that_the_search_finds_too_is_shown_once(talk: AsyncMemory):
     context = await talk.user("maya").context("Which restaurant serves no peanuts? I need dinner.")
     assert context.text.count("allergic to peanuts") == 1
@@ -120,11 +145,12 @@ async def test_most_requests_and_conditions_are_found_and_hardly_others():
         for vector in (await model.embed(texts)).vectors:
             wanted = conditions_asked_for(vector, subjects, cosines)
             asked.setdefault(name, []).append([conditions in wanted for _, conditions in subjects])
-    for name, texts in labelled["statements"].items():
+    statements = [*labelled["statements"].items(), *labelled["of_others"].items()]
+    for name, texts in statements:
         for vector in (await model.embed(texts)).vectors:
             near = [sum(map(mul, vector, conditions)) for _, conditions in subjects]
             bound.setdefault(name, []).append([nearness(cosine, cosines) >= BINDS for cosine in near])
     await model.close()
-    for found, right, wrong in ((asked, 13, 0), (bound, 15, 1)):
+    for found, right, wrong in ((asked, 13, 0), (bound, 28, 2)):
         assert sum(one[place] for place, name in enumerate(SUBJECT_NAMES) for one in found[name]) >= right
         assert sum(any(one) for one in found["none"]) <= wrong

@@ -1,8 +1,8 @@
 """Conditions: what an answer must respect although the question does not ask for it.
 
 "Give me a recipe" has nothing in common with "I'm allergic to peanuts", neither words nor vectors. So a question that
-is like the requests of one of the `SUBJECTS` is also searched by what people say of themselves that such an answer must
-respect.
+is like the requests of one of the `SUBJECTS` is also searched by what people say of themselves and of others that such
+an answer must respect.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ ASKED = 1.0
 """Minimum nearness of a question to a request of a subject. Chosen with the next on the seen half of
 `tests/data/labelled/conditions.json`. On the other half, 13 of 16 requests are found, and none of 14 other questions is
 taken for one (all-MiniLM-L6-v2)."""
-BINDS = 0.85
-"""Minimum nearness of a fact to the conditions of a subject. On the other half, 15 of 20 conditions are found, and 1 of
-17 other facts is taken for one. It is lower than `ASKED`, because a condition that is missed does harm."""
+BINDS = 0.75
+"""Minimum nearness of a fact to the conditions of a subject, chosen like `ASKED`. On the other half, 15 of 20 conditions
+of users and 13 of 20 of others are found, and 2 of 33 other facts are taken for one. It is lower than `ASKED`, because a
+condition that is missed does harm."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What people ask for, and what they say of themselves that binds the answer; examples in any words."""
+    """What people ask for, and what they say of themselves and others that binds the answer; examples in any words."""
 
     requests: tuple[str, ...]
     conditions: tuple[str, ...]
@@ -41,11 +42,18 @@ class Subject:
 SUBJECTS = (
     Subject(
         ("What should I eat?", "Suggest a restaurant for dinner.", "Give me a recipe to cook.", "Order some snacks."),
-        ("I am allergic to nuts.", "I don't eat meat.", "I follow a diet.", "I can't have dairy."),
+        (
+            "I am allergic to nuts.",
+            "My son is allergic to eggs.",
+            "I don't eat meat.",
+            "Tom is vegetarian.",
+            "I follow a diet.",
+            "She can't have dairy.",
+        ),
     ),
     Subject(
         ("Suggest a workout.", "Which sport should I do?", "Plan a hike for us."),
-        ("I have a bad knee.", "I injured my back.", "I have asthma.", "I'm pregnant."),
+        ("I have a bad knee.", "Tom has a bad back.", "I injured my back.", "She has asthma.", "I'm pregnant."),
     ),
 )
 """Food and bodily activity: what forgetting does harm in. Examples are in English; a multilingual embedding model finds

@@ -21,7 +21,7 @@ from agent_memory.recall.archive import search_archive
 from agent_memory.recall.budget import HINTS, TURNS
 from agent_memory.recall.compose import LAST_TURNS, Parts, Wanted, compose, static_lines, summary_lines, turn_lines
 from agent_memory.recall.gate import Decision, classify, decide
-from agent_memory.recall.groups import check_groups, merged, search_groups
+from agent_memory.recall.groups import check_groups, merged, search_groups, with_conditions_of_groups
 from agent_memory.recall.hints import find_hints
 from agent_memory.recall.questions import HISTORY_MESSAGES, Question, build_question, hypothetical
 from agent_memory.recall.render import state_lines
@@ -303,6 +303,7 @@ async def _find(
 async def _search(
     recaller: Recaller, request: ContextRequest, question: Question, parts: Parts, deadline: float
 ) -> list[Hit]:
+    current = request.as_of is None
     filters = SearchFilters() if request.as_of is None else SearchFilters(as_of=request.as_of)
     if request.filters is not None:
         filters["filters"] = request.filters
@@ -316,15 +317,16 @@ async def _search(
         limit=most,
         filters=filters,
         patience=patience,
-        standing=request.as_of is None,
+        standing=current,
+        conditions=current,
         links=True,
     )
-    others = search_groups(recaller.groups, question.text, most, filters, patience, parts.degraded)
+    others = search_groups(recaller.groups, question.text, most, filters, patience, parts.degraded, conditions=current)
     found, shared = await asyncio.gather(own, others)
     parts.standing = parts.standing or found.standing
-    parts.conditions = parts.conditions or found.conditions
+    parts.conditions = parts.conditions or with_conditions_of_groups(found.conditions, shared)
     parts.degraded.extend(found.degraded)
-    return merged(found.hits, shared) if shared else found.hits
+    return merged(found.hits, {group: one.hits for group, one in shared.items()})
 
 
 async def _in_time(work: Mapping[str, asyncio.Task[None]], timeout: float, degraded: list[str]) -> None:

@@ -10,7 +10,8 @@ from heapq import merge
 
 from agent_memory.errors import AgentMemoryError, InvalidInput
 from agent_memory.models import Hit, SearchFilters
-from agent_memory.recall.search import search
+from agent_memory.recall.conditions import CONDITIONS_TOLD
+from agent_memory.recall.search import Found, search
 from agent_memory.recall.searcher import Searcher
 from agent_memory.rules.switches import Asked, known_rules
 from agent_memory.store.ids import group_owner
@@ -42,8 +43,18 @@ def merged(own: Sequence[Hit], found: Mapping[str, Sequence[Hit]]) -> list[Hit]:
 
     Relevance can be compared between owners, a rank score cannot.
     """
-    marked = [[hit.model_copy(update={"group": group}) for hit in hits] for group, hits in found.items()]
+    marked = [_of_group(group, hits) for group, hits in found.items()]
     return list(merge(list(own), *marked, key=lambda hit: -(hit.relevance or 0.0)))
+
+
+def with_conditions_of_groups(own: Sequence[Hit], found: Mapping[str, Found]) -> list[Hit]:
+    """The conditions of a user, then the nearest of groups, as many at most: a full list of one hides none of others."""
+    shared = [hit for group, one in found.items() for hit in _of_group(group, one.conditions)]
+    return [*own, *sorted(shared, key=lambda hit: -hit.score)[:CONDITIONS_TOLD]]
+
+
+def _of_group(group: str, hits: Sequence[Hit]) -> list[Hit]:
+    return [hit.model_copy(update={"group": group}) for hit in hits]
 
 
 async def searchers_of(
@@ -70,19 +81,26 @@ async def search_groups(
     filters: SearchFilters,
     patience: float,
     degraded: list[str],
-) -> dict[str, list[Hit]]:
-    """The hits of each group for a query. A group whose search fails is left out and named."""
+    *,
+    conditions: bool = False,
+) -> dict[str, Found]:
+    """What each group has for a query. A group whose search fails is left out and named.
 
-    async def of(group: str, searcher: Searcher) -> list[Hit]:
+    Standing instructions of groups are not read: what one member wants of an agent does not direct another's.
+    """
+
+    async def of(group: str, searcher: Searcher) -> Found:
         owner = (group_owner(group),)
         try:
-            found = await search(searcher, owner, query, limit=limit, filters=filters, patience=patience)
+            found = await search(
+                searcher, owner, query, limit=limit, filters=filters, patience=patience, conditions=conditions
+            )
         except AgentMemoryError as error:
             logger.warning("The memory of a group could not be searched: %s", error)
             degraded.append(f"group {group}: {error}")
-            return []
+            return Found([], [])
         degraded.extend(f"group {group}: {one}" for one in found.degraded)
-        return found.hits
+        return found
 
     found = await asyncio.gather(*(of(group, searcher) for group, searcher in searchers.items()))
     return dict(zip(searchers, found, strict=True))

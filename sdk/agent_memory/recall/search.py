@@ -57,7 +57,7 @@ class Found:
     standing: Sequence[Hit] = ()
     """Standing instructions that apply to the query, if requested."""
     conditions: Sequence[Hit] = ()
-    """What an answer must respect although the query does not ask for it, if requested with the instructions."""
+    """What an answer must respect although the query does not ask for it, if requested."""
 
 
 async def search(
@@ -69,6 +69,7 @@ async def search(
     filters: SearchFilters = ANYTHING,
     patience: float | None = None,
     standing: bool = False,
+    conditions: bool = False,
     links: bool = False,
 ) -> Found:
     """The memories of a user (or one thread of theirs) that matter for a query.
@@ -77,7 +78,7 @@ async def search(
 
     Parts that fail are left out and named in `degraded`, including the vectors if the embedding model takes longer than
     the settings allow, or than `patience` seconds. With `standing` the user's standing instructions are read too, and
-    the conditions that an answer must respect, in parallel with the hits.
+    with `conditions` what an answer must respect, in parallel with the hits.
 
     Raises:
         AgentMemoryError: if neither the vector query nor the word query works.
@@ -87,13 +88,16 @@ async def search(
     cache = searcher.cache
     mark = None if cache is None else await searcher.store.read_mark(partition[0])
     if cache is None or mark is None:
-        return await _search(searcher, partition, query, limit, filters, standing=standing, links=links)
+        return await _search(
+            searcher, partition, query, limit, filters, standing=standing, conditions=conditions, links=links
+        )
     # The mark is read first: a write during the search changes the mark, so the entry is kept under an old key and
     # never found.
     options = [
         *sorted(filters.items(), key=str),
         ("off", searcher.threads_off),
         ("standing", standing),
+        ("conditions", conditions),
         ("links", links),
         ("zone", str(searcher.zone)),
     ]
@@ -102,7 +106,9 @@ async def search(
     if hits is not None:
         lanes = [_living(cache.get(f"{lane} {key}") or []) for lane in ("standing", "conditions")]
         return Found(_living(hits), [], *lanes)
-    found = await _search(searcher, partition, query, limit, filters, standing=standing, links=links)
+    found = await _search(
+        searcher, partition, query, limit, filters, standing=standing, conditions=conditions, links=links
+    )
     # Results with fresh turns are not cached: whether it may be shown depends on settings that do not change the mark.
     if not found.degraded and not any(_is_fresh(hit.memory) for hit in found.hits):
         cache.put(key, found.hits)
@@ -119,6 +125,7 @@ async def _search(
     filters: SearchFilters,
     *,
     standing: bool,
+    conditions: bool,
     links: bool,
 ) -> Found:
     at = filters.get("as_of") or now()
@@ -144,11 +151,11 @@ async def _search(
         _fresh(searcher, partition, terms, filters, degraded),
         matching(searcher, sought, degraded),
         _standing(searcher, sought, degraded) if standing else _nothing(),
-        _conditions(searcher, sought, degraded) if standing else _nothing(),
+        _conditions(searcher, sought, degraded) if conditions else _nothing(),
         return_exceptions=True,
     )
     fresh, found = _result_or_raise(results[0]), _result_or_raise(results[1])
-    orders, conditions = _result_or_raise(results[2]), _result_or_raise(results[3])
+    orders, binding_hits = _result_or_raise(results[2]), _result_or_raise(results[3])
     least = filters.get("threshold")
     threshold = searcher.settings.threshold(searcher.embeddings.model_id) if least is None else least
     found = related(found, terms, threshold)
@@ -193,7 +200,7 @@ async def _search(
         near = parameters | {"vector": vector.result(), "model": searcher.embeddings.model_id}
         searcher.misses.sample(partition, where, near, threshold, [hit.memory.id for hit in hits[:limit]])
     behind = [linked_hit(replace(one, memory=in_zone(one.memory, searcher.zone))) for one in linked]
-    return Found([*hits[:limit], *behind], degraded, orders, conditions)
+    return Found([*hits[:limit], *behind], degraded, orders, binding_hits)
 
 
 def _living(hits: Sequence[Hit]) -> list[Hit]:
