@@ -26,9 +26,9 @@ ASKED = 1.0
 `tests/data/labelled/conditions.json`. On the other half, 13 of 16 requests are found, and none of 14 other questions is
 taken for one (all-MiniLM-L6-v2)."""
 BINDS = 0.75
-"""Minimum nearness of a fact to the conditions of a subject, chosen like `ASKED`. On the other half, 15 of 20 conditions
-of users and 13 of 20 of others are found, and 2 of 33 other facts are taken for one. It is lower than `ASKED`, because a
-condition that is missed does harm."""
+"""Minimum nearness of a fact to the conditions of a subject, chosen like `ASKED`. On the other half, 15 of 20
+conditions of users and 13 of 20 of others are found, and 2 of 33 other facts are taken for one. It is lower than
+`ASKED`, because a condition that is missed does harm."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def merged(own: Sequence[Hit], found: Mapping[str, Sequence[Hit]]) -> list[Hit]:
 
 
 def with_conditions_of_groups(own: Sequence[Hit], found: Mapping[str, Found]) -> list[Hit]:
-    """The conditions of a user, then the nearest of groups, as many at most: a full list of one hides none of others."""
+    """The conditions of a user, then the nearest of groups, as many at most, so that neither hides the other."""
     shared = [hit for group, one in found.items() for hit in _of_group(group, one.conditions)]
     return [*own, *sorted(shared, key=lambda hit: -hit.score)[:CONDITIONS_TOLD]]
 
