@@ -28,6 +28,8 @@ MOST_POINTS = 8
 MOST_OPEN = 6
 _FEWEST_OPENING = 3
 """Content words of a turn that opens a talk. A choice."""
+_FEWEST_OPEN, _MOST_OF = 2, 0.6
+"""Stems of an open point, and the share of them that tells that it is done. A choice."""
 _LONGEST_TOPIC = 90
 """In characters. A choice."""
 _MOST_WAITING = 60
@@ -61,7 +63,8 @@ _OFFERING = bounded(
     r"|noted|got it|great|sounds|glad|sorry|congratulations|enjoy|sure|of course)\b",
     re.I,
 )
-_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TALKING = frozenset(("user", "agent"))
 _ASSISTANT = "Assistant: "
 _ABOUT_THE_TALK = bounded(r"\b(?:summari[sz]e|sum up|recap|repeat|rephrase|explain|our (?:chat|conversation))\b", re.I)
 
@@ -76,9 +79,8 @@ class Said(NamedTuple):
 
 def summarize(data: SummarizeInput) -> SummarizeOutput:
     """Merges new turns into a thread's summary."""
-    earlier = data.earlier or SummaryView()
-    turns = data.turns
-    start = turns[0].created_at if turns else _LONG_AGO
+    earlier, turns = data.earlier or SummaryView(), data.turns
+    start = min([*(turn.created_at for turn in turns[:1]), *(one.said_at for one in data.corrections)], default=_EPOCH)
     memories = [
         (turn, memory)
         for at, turn in enumerate(turns)
@@ -86,30 +88,29 @@ def summarize(data: SummarizeInput) -> SummarizeOutput:
         for memory in of_turn(turn, turns[max(0, at - WINDOW) : at])
     ]
     said = [_said(memory.content, turn.created_at) for turn, memory in memories]
-    informed = [
-        _said(text, turn.created_at)
-        for turn in turns
-        for text in (_informing(turn) if turn.role == "agent" else _unread(turn) if turn.role == "user" else ())
-    ]
-    before = _corrected([_said(text, start) for text in earlier.key_points], data.corrections)
-    said, informed = (_corrected(items, data.corrections, later=False) for items in (said, informed))
-    new = sorted([*said, *informed], key=lambda item: item.statement.fact.said_at)
-    current = _current([*before, *new])
+    decided = [item for item, (_, memory) in zip(said, memories, strict=True) if memory.kind == "decision"]
+    informed = [_said(text, turn.created_at) for turn in turns for text in _informed(turn)]
+    before, settled, said, informed = (
+        _corrected(items, data.corrections)
+        for items in (
+            [_said(text, start) for text in earlier.key_points],
+            [_said(text, start) for text in earlier.decisions],
+            said,
+            informed,
+        )
+    )
+    current = _current([*before, *sorted([*said, *informed], key=lambda item: item.statement.fact.said_at)])
     best = sorted(range(len(current)), key=lambda at: (current[at].weight, at), reverse=True)[:MOST_POINTS]
-    points = [current[at].text for at in sorted(best)]
-    settled = _corrected([_said(text, start) for text in earlier.decisions], data.corrections)
-    decided = [_said(memory.content, turn.created_at) for turn, memory in memories if memory.kind == "decision"]
     decisions = [item.text for item in _current([*settled, *decided])][-MOST_POINTS:]
-    open_issues = _open_issues(earlier.open_issues, turns)
-    next_steps = _next_steps(earlier.next_steps, turns)
+    open_issues, next_steps = _open(earlier, turns)
+    told = [turn.content for turn in turns if turn.role in _TALKING]
     known = [earlier.topic, earlier.topic] if earlier.topic else []
-    told = [turn.content for turn in turns if turn.role in {"user", "agent"}]
     topic = topics.main_topic([*known, *earlier.key_points, *told]) or earlier.topic or _opening(turns)
-    values = _values(_current([*settled, *before, *said]))
     elsewhere = {*decisions, *open_issues, *next_steps}
+    values = _values(_current([*settled, *before, *said]))
     return SummarizeOutput(
         topic=topic,
-        key_points=[point for point in points if point not in elsewhere],
+        key_points=[current[at].text for at in sorted(best) if current[at].text not in elsewhere],
         decisions=decisions,
         open_issues=open_issues,
         next_steps=next_steps,
@@ -122,22 +123,19 @@ def _opening(turns: Sequence[TurnView]) -> str:
     for turn in turns:
         if turn.role == "user":
             said = [statements.opened(one, frozenset()).text for one in statements.own_sentences(turn.content)]
-            told = " ".join(one for one in said if one)
+            told = " ".join(filter(None, said))
             if len(content_stems(told)) >= _FEWEST_OPENING:
                 return shorten(told.rstrip(". "), _LONGEST_TOPIC, placeholder=" …")
     return ""
 
 
-def _corrected(items: Sequence[Said], corrections: Sequence[Correction], *, later: bool = True) -> list[Said]:
-    """Sentences with those that a correction concerns in the words of what is true now.
-
-    If `later` ones too, their times are not minded: those of an earlier summary have none of their own.
-    """
+def _corrected(items: Sequence[Said], corrections: Sequence[Correction]) -> list[Said]:
+    """Sentences, with those that a later correction concerns in the words of what is true now."""
     for correction in corrections:
         was, now = _said(correction.was, correction.said_at), _said(correction.now, correction.said_at)
         items = [
             now
-            if (later or item.statement.fact.said_at < correction.said_at)
+            if item.statement.fact.said_at <= correction.said_at
             and _rests_on(item.statement, was.statement, now.statement)
             else item
             for item in items
@@ -160,121 +158,96 @@ def _current(oldest_first: Sequence[Said]) -> list[Said]:
     """What still holds: nothing that a later sentence repeats or excludes."""
     kept: list[Said] = []
     for item in oldest_first:
-        kept = [
-            other
-            for other in kept
-            if not duplicates(item.statement, other.statement) and not contradiction(item.statement, other.statement)
-        ]
+        new = item.statement
+        kept = [one for one in kept if not (duplicates(new, one.statement) or contradiction(new, one.statement))]
         kept.append(item)
     return kept
 
 
-def _informing(turn: TurnView) -> list[str]:
-    """The sentences of an assistant's turn that tell something, at most two."""
-    telling = [
-        _ASSISTANT + context.tidy(sentence.text)
-        for sentence in statements.own_sentences(turn.content)
-        if not sentence.text.endswith("?")
-        and _INFORMING.search(straighten(sentence.text))
-        and not _OFFERING.search(straighten(sentence.text))
-        and 4 <= len(content_words(sentence.text)) <= 30
-    ]
-    return telling[:2]
+def _informed(turn: TurnView) -> list[str]:
+    """At most two sentences with which an assistant tells something; what a user says in a language that is not read.
 
-
-def _unread(turn: TurnView) -> list[str]:
-    """What a user says in a language that the rules do not read: the sentences with figures or standing orders."""
+    Of the latter, sentences with figures and standing orders.
+    """
+    said = [one.text for one in statements.own_sentences(turn.content) if not one.text.endswith("?")]
+    if turn.role == "agent":
+        telling = [
+            _ASSISTANT + context.tidy(text)
+            for text in said
+            if _INFORMING.search(straighten(text))
+            and not _OFFERING.search(straighten(text))
+            and 4 <= len(content_words(text)) <= 30
+        ]
+        return telling[:2]
     return [
-        context.tidy(sentence.text)
-        for sentence in statements.own_sentences(turn.content)
-        if speech.is_foreign(sentence.text)
-        and not sentence.text.endswith("?")
-        and (any(map(str.isdigit, sentence.text)) or standing_instruction(sentence.text))
+        context.tidy(text)
+        for text in said
+        if turn.role == "user"
+        and speech.is_foreign(text)
+        and (any(map(str.isdigit, text)) or standing_instruction(text))
     ]
 
 
-def _open_issues(earlier: list[str], turns: list[TurnView]) -> list[str]:
-    """Questions that nobody answered, and what people said was still to be done or decided."""
-    issues = list(earlier)
+def _open(earlier: SummaryView, turns: list[TurnView]) -> tuple[list[str], list[str]]:
+    """Questions that nobody answered and what is to be decided; and what people said that they would do."""
+    issues, steps = list(earlier.open_issues), list(earlier.next_steps)
     for at, turn in enumerate(turns):
+        if turn.role not in _TALKING:
+            continue
         if turn.role == "agent" and at == 0 and issues and issues[-1].endswith("?") and _answers(turn):
             issues = issues[:-1]
-        if turn.role in {"user", "agent"}:
-            issues = _unsettled(issues, turn)[-_MOST_WAITING:]
-        if turn.role == "user":
-            reply = next(
-                (other for other in turns[at + 1 :] if (other.role, other.name) != (turn.role, turn.name)), None
-            )
-            issues += [issue for issue in _raised(turn) if not (issue.endswith("?") and reply and _answers(reply))]
-    return list(dict.fromkeys(issues))[-MOST_OPEN:]
-
-
-def _raised(turn: TurnView) -> list[str]:
-    raised = []
-    for sentence in statements.own_sentences(turn.content):
-        asked = sentence.text.rstrip().endswith("?") and not _ABOUT_THE_TALK.search(sentence.text)
-        if len(content_stems(sentence.text)) >= 2 and (asked or _TO_DO.search(expand(sentence.text))):
-            raised.append(context.tidy(sentence.text))
-    return raised
-
-
-def _answers(turn: TurnView) -> bool:
-    """Whether a turn gives an answer, not only a question or a promise to look."""
-    if turn.role not in {"user", "agent"} or _NO_ANSWER.search(expand(turn.content)):
-        return False
-    return any(not sentence.text.endswith("?") for sentence in statements.own_sentences(turn.content))
-
-
-def _unsettled(issues: list[str], turn: TurnView) -> list[str]:
-    """The issues of which a later turn does not state most, as done or known."""
-    if not issues:
-        return issues
-    told = [
-        content_stems(sentence.text)
-        for sentence in statements.own_sentences(turn.content)
-        if not sentence.text.endswith("?") and not _TO_DO.search(expand(sentence.text))
-    ]
-
-    def is_settled(issue: str) -> bool:
-        about = content_stems(_TO_DO.sub("", expand(issue))) - {"need", "still"}
-        enough = max(2, round(0.6 * len(about)))
-        return len(about) >= 2 and any(len(about & stems) >= enough for stems in told)
-
-    return [issue for issue in issues if not is_settled(issue)]
-
-
-def _next_steps(earlier: list[str], turns: list[TurnView]) -> list[str]:
-    """What people said that they would do, until they say that it is done."""
-    steps = list(earlier)
-    for turn in turns:
+        own = statements.own_sentences(turn.content)
+        told = [one.text for one in own if not one.text.endswith("?") and not _TO_DO.search(expand(one.text))]
+        issues = _without_done(issues, told)[-_MOST_WAITING:]
         if turn.role != "user":
             continue
-        for sentence in statements.own_sentences(turn.content):
+        reply = next((other for other in turns[at + 1 :] if (other.role, other.name) != (turn.role, turn.name)), None)
+        for sentence in own:
+            asked = sentence.text.endswith("?")
+            if len(content_stems(sentence.text)) >= _FEWEST_OPEN and (
+                not (_ABOUT_THE_TALK.search(sentence.text) or (reply and _answers(reply)))
+                if asked
+                else _TO_DO.search(expand(sentence.text))
+            ):
+                issues.append(context.tidy(sentence.text))
             plain = statements.opened(sentence, frozenset()).text
             if _is_step(plain):
                 steps.append(context.tidy(context.with_dates(plain, context.moments(plain, turn.created_at))))
             else:
-                steps = _undone(steps, plain)
+                steps = _without_done(steps, [plain])
         steps = steps[-_MOST_WAITING:]
-    return list(dict.fromkeys(steps))[-MOST_OPEN:]
+    return list(dict.fromkeys(issues))[-MOST_OPEN:], list(dict.fromkeys(steps))[-MOST_OPEN:]
+
+
+def _answers(turn: TurnView) -> bool:
+    """Whether a turn gives an answer, not only a question or a promise to look."""
+    if turn.role not in _TALKING or _NO_ANSWER.search(expand(turn.content)):
+        return False
+    return any(not sentence.text.endswith("?") for sentence in statements.own_sentences(turn.content))
+
+
+def _without_done(items: list[str], texts: Sequence[str]) -> list[str]:
+    """The open points of which no text tells most as done or known."""
+    clauses = [parse(text) for text in texts] if items else []
+    told = [
+        content_stems(text)
+        for text, clause in zip(texts, clauses, strict=bool(items))
+        if clause is None or not (clause.negative or clause.time in {"ahead", "wish"})
+    ]
+
+    def is_done(item: str) -> bool:
+        about = content_stems(_TO_DO.sub("", expand(item))) - {"need", "still"}
+        return any(len(about & stems) >= max(2, round(_MOST_OF * len(about))) for stems in told)
+
+    return [item for item in items if not is_done(item)]
 
 
 def _is_step(text: str) -> bool:
     """Whether a statement says what somebody will do; what was decided is listed elsewhere."""
-    plain = expand(text)
-    if not _STEP.search(plain) or len(content_stems(text)) < 2:
+    if not _STEP.search(expand(text)) or len(content_stems(text)) < _FEWEST_OPEN:
         return False
     decided = kinds.kind_of(text, parse(text)) == "decision"
     return speech.is_statement(text) and not speech.is_addressed(text) and not decided
-
-
-def _undone(steps: list[str], text: str) -> list[str]:
-    """The steps that a statement does not tell as done."""
-    clause = parse(text) if steps else None
-    if clause is None or clause.negative or clause.time not in {"past", "now"}:
-        return steps
-    told = content_stems(text)
-    return [step for step in steps if len(told & (about := content_stems(step))) < max(2, round(0.7 * len(about)))]
 
 
 def _values(items: list[Said]) -> dict[str, str]:
