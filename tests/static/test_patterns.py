@@ -67,7 +67,7 @@ PROOFS: dict[tuple[str, str], str] = {
     ): "the repeat begins behind a full stop alone: a gap is read once and given back once",
     (
         "sdk/agent_memory/language/offline/text.py",
-        r"f'\\b(\\w+){ending}\\b'",
+        r"\b(\w+)(n't|'m|'re|'ve|'ll|'d)\b",
     ): "begins at the beginning of a word alone: a word is read once and given back once",
     ("sdk/agent_memory/language/offline/topics.py", r"[a-z][\w'-]+"): RUN,
     (

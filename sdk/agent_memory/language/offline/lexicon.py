@@ -72,7 +72,7 @@ TRAILING = {
 }
 """What may close a clause, by the mark that it sets."""
 
-IRREGULAR = """
+_IRREGULAR = """
     be:am,is,are,was,were,been,being become:became begin:began,begun break:broke,broken bring:brought build:built
     buy:bought catch:caught choose:chose,chosen come:came cost:cost cut:cut do:did,does,done draw:drew,drawn
     drink:drank,drunk drive:drove,driven eat:ate,eaten fall:fell,fallen feel:felt fight:fought find:found
@@ -84,6 +84,8 @@ IRREGULAR = """
     take:took,taken teach:taught tell:told think:thought throw:threw,thrown understand:understood wake:woke,woken
     wear:wore,worn win:won write:wrote,written
 """
+IRREGULAR = {form: base for base, forms in (verb.split(":") for verb in _IRREGULAR.split()) for form in forms.split(",")}
+"""Irregular forms of verbs, with their bases."""
 BASE_OR_PAST = words("cost cut hit hurt let put quit read set")
 """Irregular verbs whose past looks like the base."""
 

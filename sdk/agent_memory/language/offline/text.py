@@ -18,18 +18,9 @@ _IS = re.compile(
     r"|(?<=\w)'s(?= (?:the|a|an|my|our|not|in|on|at|going|called|now|been|\d))",
     re.I,
 )
-# They begin at a word's beginning alone, so that each word is read once and given back once.
-_ENDINGS = tuple(
-    (re.compile(rf"\b(\w+){ending}\b", re.I), rf"\1 {written}")
-    for ending, written in (
-        ("n't", "not"),
-        ("'m", "am"),
-        ("'re", "are"),
-        ("'ve", "have"),
-        ("'ll", "will"),
-        ("'d", "would"),
-    )
-)
+_WRITTEN_OUT = {"n't": "not", "'m": "am", "'re": "are", "'ve": "have", "'ll": "will", "'d": "would"}
+# It begins at a word's beginning alone, so that each word is read once and given back once.
+_ENDING = re.compile(r"\b(\w+)(n't|'m|'re|'ve|'ll|'d)\b", re.I)
 _SHORT = re.compile(  # without an open repeat
     r"(?<![\w'])(" + "|".join(sorted(map(re.escape, lexicon.CONTRACTIONS), key=len, reverse=True)) + r")(?![\w'])", re.I
 )
@@ -60,27 +51,11 @@ class Sentence:
     start: int
 
 
-@cache
-def _segmenter() -> object:
-    import nupunkt
-
-    return nupunkt.sent_spans
-
-
-@cache
-def _irregular() -> dict[str, str]:
-    forms: dict[str, str] = {}
-    for entry in lexicon.IRREGULAR.split():
-        base, others = entry.split(":")
-        forms.update(dict.fromkeys(others.split(","), base))
-    return forms
-
-
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """The stem of a lower-case word; irregular verb forms go to the stem of their base."""
     bare = word.removesuffix("'s").strip("'")
-    return plain_stem(_irregular().get(bare, bare))
+    return plain_stem(lexicon.IRREGULAR.get(bare, bare))
 
 
 def stems(words: Iterable[str]) -> frozenset[str]:
@@ -110,9 +85,7 @@ def expand(text: str) -> str:
     plain = straighten(text)
     plain = _SHORT.sub(lambda match: lexicon.CONTRACTIONS[match[1].lower()], plain)
     plain = _IS.sub(lambda match: f"{match[1] or ''} is", plain)
-    for pattern, replacement in _ENDINGS:
-        plain = pattern.sub(replacement, plain)
-    return plain
+    return _ENDING.sub(lambda match: f"{match[1]} {_WRITTEN_OUT[match[2].lower()]}", plain)
 
 
 @cache
@@ -133,17 +106,10 @@ def tokens(text: str) -> list[str]:
 
 def content_words(text: str) -> list[str]:
     """The lower-case words that carry content, in order."""
-    return [
-        word
-        for token in tokens(text)
-        for word in _split_hyphens(token.lower().removesuffix("'s"))
-        if word not in lexicon.STOPWORDS
-    ]
-
-
-def _split_hyphens(word: str) -> list[str]:
-    """Both ways of writing a compound give the same words: payment-service, payment service."""
-    return [part for part in word.split("-") if part] if word[0].isalpha() else [word]
+    words = (token.lower().removesuffix("'s") for token in tokens(text))
+    # Both ways of writing a compound give the same words: payment-service, payment service.
+    parts = (part for word in words for part in (word.split("-") if word[:1].isalpha() else [word]))
+    return [part for part in parts if part and part not in lexicon.STOPWORDS]
 
 
 def content_stems(text: str) -> frozenset[str]:
@@ -156,14 +122,15 @@ def sentences(text: str) -> list[Sentence]:
 
     A line break, a list mark, a wide gap and a missing space after a full stop end one too.
     """
+    from nupunkt import sent_spans  # it takes a while to import
+
     found: list[Sentence] = []
     offset = 0
     for line in text[:LONGEST_TURN].splitlines(keepends=True):
         mark = _LINE_MARK.match(line)
         start = mark.end() if mark else 0
         for column, body in _columns(line[start:]):
-            spans = _segmenter()(body)  # type: ignore[operator]
-            for begin, end in spans:
+            for begin, end in sent_spans(body):
                 found += _pieces(body[begin:end], offset + start + column + begin)
         offset += len(line)
     return found
