@@ -64,20 +64,13 @@ _MORE_FOREIGN = lexicon.words("""
 
 _ENGLISH = SMALL_WORDS - FUNCTION_WORDS - {"no", "is", "we"}
 """Function words of English alone."""
-_NO_ORDER = either("a an the my our your his her their so too very up in on at for of to about with been not just only")
-_ANY_VERB = rf"(?!{_NO_ORDER}\b|(?:love|like|know|think|mind)\b)(?P<verb>[a-z-]+) (?!(?:in|at|after|than|as)\b)\S"
 _UNITS = r"metric imperial celsius fahrenheit kilomet\w+ kilos? miles euros? dollars british american 24-hour plain"
-_STANDING = bounded(
-    rf"^(?:(?:but|and|also|so) )?(?:please )?(?:(?:always|never|do not ever|only ever) {_ANY_VERB}"
-    r"|(?:only )?(?:answer|reply|respond|write|speak|talk)(?: to me)?(?: only| always)? (?:in|with)\b"
-    r"|(?:keep|make) (?:your |the |all )?(?:answers|replies|responses|explanations|summaries|messages)\b"
-    rf"|use (?:the )?{either(_UNITS)}\b|keep everything in \S|call me \w+(?: from now on)?$|address me as\b"
-    r"|(?:make|be) sure (?:to )?(?:always|never|every) |do not (?!worry\b)[^?]+,? ever$)",
-    re.I,
-)
 _WAY = either("e-?mails? texts? sms phone calls? chat letters?")
-_TERSE_ORDER = bounded(
-    r"^(?:please |just |only )?(?:use|prefer) [^?]+?,? (?:not|never|instead of|rather than) \S"
+_ORDER = bounded(
+    r"^(?:please )?(?:only )?(?:answer|reply|respond|write|speak|talk)(?: to me)?(?: only| always)? (?:in|with)\b"
+    r"|^(?:please )?(?:keep|make) (?:everything in|(?:your |the |all )?(?:answers|replies|summaries|messages)\b)"
+    rf"|^(?:please )?use (?:the )?{either(_UNITS)}\b|^call me \w+$|^(?:please )?do not (?!worry\b)[^?]+,? ever$"
+    r"|^(?:please |just |only )?(?:use|prefer) [^?]+?,? (?:not|never|instead of|rather than) \S"
     r"|\bno [^?,]{2,40}? please\b|^no [^?,]{2,40},? (?:because )?[^?]*\bnot (?:allow|support|permit|accept|want|like)"
     rf"|^(?:please )?do not {either('use include add write suggest recommend contact call text email put mention')} "
     r"(?!it\b|that\b|this\b|them\b|anything\b(?! (?:with|from|over|under)\b))\S"
@@ -105,9 +98,7 @@ _TO_YOU = bounded(
     r"\byoursel(?:f|ves)\b|\byours?\b(?! (?:answers?|replies|responses?|sources?)\b)|give up|\blet (?:me|us) know\b",
     re.I,
 )
-_RULE = bounded(
-    rf"^(?:we always|we never|i never) {_ANY_VERB}|^(?:we|i) only (?P<verb2>[a-z]+) (?:\S+ )?(?:in|at|from) ", re.I
-)
+_RULE = bounded(r"^(?:we (?=always |never )|i (?=never )|(?:we|i) only [a-z]+[^\Wsdg] (?:\S+ )?(?:in|at|from) )", re.I)
 _HANDING_OVER = bounded(
     rf"^(?:(?:please|can you|could you) )*{either('translate summari[sz]e proofread rewrite correct check fix edit')}\b"
     r"[^:]*:|^(?:subject|from|betreff|von|oggetto|objet|asunto|assunto|onderwerp): "
@@ -135,12 +126,7 @@ def is_standing_order(text: str) -> bool:
     plain = expand(text).strip().rstrip(".! ")
     if plain.endswith("?") or _TO_YOU.search(plain) or is_planted(plain):
         return False
-    lasting = _STANDING.match(plain)
-    if lasting:
-        return _is_base(lasting)
-    if standing_instruction(text) is not None:
-        return True
-    return bool(_TERSE_ORDER.match(plain)) and not _ONCE.search(plain)
+    return standing_instruction(text) is not None or bool(_ORDER.match(plain) and not _ONCE.search(plain))
 
 
 def asks_to_keep(text: str) -> bool:
@@ -151,13 +137,7 @@ def asks_to_keep(text: str) -> bool:
 def is_rule(text: str) -> bool:
     """Whether people state a rule that they keep ("We never deploy on Fridays")."""
     found = _RULE.match(straighten(text))
-    return found is not None and _is_base(found)
-
-
-def _is_base(found: re.Match[str]) -> bool:
-    """Whether what an order or a rule tells to do is a verb in its base form: who "never decided" rules nothing."""
-    verbs = (words.lower() for words in found.groupdict().values() if words)
-    return not any(is_past(verb) or verb.endswith(("ing", "ly")) or verb in lexicon.EMOTIONS for verb in verbs)
+    return found is not None and (" only " in found[0] or standing_instruction(text[found.end() :]) is not None)
 
 
 def is_question(text: str) -> bool:
