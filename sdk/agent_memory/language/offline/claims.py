@@ -214,9 +214,9 @@ def _of_person(clause: Clause, base: Claim) -> list[Claim]:
     if verb == "prefer" and not clause.negative:
         chosen, _, other = _RATHER.sub("|", after.removeprefix("to ")).partition("|")
         words = [word for word in values.head(chosen).split() if word not in lexicon.STOPWORDS]
-        value = values.read_text(words[:-1] if len(words) > 1 and not other else words)
-        if value is None:
+        if not words:
             return []
+        value = values.text(" ".join(words[:-1] if len(words) > 1 and not other else words))
         return claim(content_stems(f"{chosen} {other}" if other else words[-1]) | {"prefer"}, value)
     if verb == "report" and (name := bounded(r"to (.+)").match(after)):
         return claim({"manag"}, values.text(values.head(name[1])))

@@ -57,7 +57,7 @@ def _ends(newer: Claim, older: Claim) -> bool:
     if any(_agree(gone, value) for value in older.values):
         of_one, of_other = newer.topic - _PLAIN_FRAMES, older.topic - _PLAIN_FRAMES
         elsewhere = of_one and of_other and of_one.isdisjoint(of_other)  # "… for internal chat", "… with clients"
-        return not elsewhere if gone.kind == "text" else bool(_strong(newer.topic) & _strong(older.topic))
+        return not elsewhere if gone.kind == "text" else bool((newer.topic & older.topic) - _WEAK)
     left = older.topic - {str(stem) for stem in gone.core} - newer.topic
     return gone.core < older.topic and not older.values and len(left) <= newer.change
 
@@ -91,14 +91,12 @@ def same_topic(one: frozenset[str], two: frozenset[str]) -> bool:
 
     They say what a favourite is one of.
     """
-    if "favorit" in one & two:
-        return one == two
-    return _strong(one) == _strong(two) if _strong(one) or _strong(two) else one == two
+    return one == two if "favorit" in one & two else topic_key(one) == topic_key(two)
 
 
-def topic_key(claim: Claim) -> frozenset[str]:
-    """The part of a claim's topic that tells it from others, equal for one topic in other words."""
-    return _strong(claim.topic) or claim.topic
+def topic_key(topic: frozenset[str]) -> frozenset[str]:
+    """The part of a topic that tells it from others, equal for one topic in other words."""
+    return topic - _WEAK or topic
 
 
 def presumed_topic(claim: Claim, known: Iterable[Claim]) -> frozenset[str]:
@@ -107,17 +105,17 @@ def presumed_topic(claim: Claim, known: Iterable[Claim]) -> frozenset[str]:
     "I pushed the import to 04:00" is about the one import that has an hour. A claim that says nothing of a change,
     could be about several, or has a known value under its own topic ("my budget is $10,000") keeps its own.
     """
-    own = topic_key(claim)
+    own = topic_key(claim.topic)
     known = list(known)
     if not claim.change or not claim.values or not own:
         return own
-    if any(topic_key(one) == own and one.values and not one.change for one in known):
+    if any(topic_key(one.topic) == own and one.values and not one.change for one in known):
         return own
     sorts = {value.kind for value in claim.values} - {"text"}
     fitting = {
-        topic_key(one)
+        topic_key(one.topic)
         for one in known
-        if own < topic_key(one)
+        if own < topic_key(one.topic)
         and (own <= _MEASURES or (claim.lasting and one.lasting and sorts & {value.kind for value in one.values}))
     }
     return fitting.pop() if len(fitting) == 1 else own
@@ -130,10 +128,6 @@ def same_claim(one: Claim, two: Claim) -> bool:
     if len(one.values) != len(two.values) or not same_topic(one.topic, two.topic):
         return False
     return all(first.compare(second) == "same" for first, second in zip(one.values, two.values, strict=True))
-
-
-def _strong(topic: frozenset[str]) -> frozenset[str]:
-    return topic - _WEAK
 
 
 def _agree(one: Value, two: Value) -> bool:

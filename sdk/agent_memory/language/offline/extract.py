@@ -6,7 +6,7 @@ What is taken from a turn depends on that turn and the few before it, never on h
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from functools import partial
 
 from agent_memory.language.offline import context, kinds, procedures, replies, slots, speech, statements, topics
 from agent_memory.language.offline.grammar import parse
@@ -77,46 +77,35 @@ def _memories(own: list[Sentence], turn: TurnView, before: list[TurnView]) -> It
         if abroad and speech.is_in_doubt(sentence.text):
             continue
         wished = not among_people and speech.asks_to_keep(sentence.text)
-        around = _Around(turn, nearest_first, said, among_people, wished, len(own) <= _NOTES)
+        judged = partial(_judged, turn, nearest_first, said, among_people, wished=wished, few=len(own) <= _NOTES)
         for statement in statements.statements(sentence, names):
             pieces = statements.parts(statement, reasons=False) or [statement]
-            told = [(piece.start, memory) for piece in pieces if (memory := _judged(piece, around))]
-            if told and told[0][0] > statement.start and (whole := _judged(statement, around)):
+            told = [(piece.start, memory) for piece in pieces if (memory := judged(piece.text))]
+            if told and told[0][0] > statement.start and (whole := judged(statement.text)):
                 told = [(statement.start, whole)]  # a consequence is told with its reason
             yield from told
         nearest_first, said = [sentence.text, *nearest_first], [sentence.text, *said]
 
 
-@dataclass(frozen=True, slots=True)
-class _Around:
-    """What a statement is read against: its turn, what was said before by anybody and by the speaker, and how."""
-
-    turn: TurnView
-    nearest_first: list[str]
-    said: list[str]
-    among_people: bool
-    wished: bool
-    few: bool
-
-
-def _judged(statement: Sentence, around: _Around) -> ExtractedMemory | None:
-    """The memory of a statement, if it is worth one."""
-    text = statement.text
-    if len(text) > LONGEST_STATEMENT or (around.among_people and speech.is_standing_order(text)):
+def _judged(
+    turn: TurnView, nearest_first: list[str], said: list[str], among_people: bool, text: str, *, wished: bool, few: bool
+) -> ExtractedMemory | None:
+    """The memory of a statement, if it is worth one, read against what anybody and what the speaker said before."""
+    if len(text) > LONGEST_STATEMENT or (among_people and speech.is_standing_order(text)):
         return None
     guess = kinds.is_guess(expand(text))
-    meant = None if guess or around.among_people else context.referent(text, around.said)
+    meant = None if guess or among_people else context.referent(text, said)
     read = context.replaced(text, meant) if meant else text
     whole = f"I {read}" if drops_subject(tokens(read)) else read
-    clause, moments = parse(whole), context.moments(text, around.turn.created_at, around.nearest_first)
+    clause, moments = parse(whole), context.moments(text, turn.created_at, nearest_first)
     kind = kinds.kind_of(whole, clause)
-    noted = around.few and clause is not None and slots.is_note(expand(read), clause)
-    if not (around.wished or noted) and (guess or slots.slot_of(whole, clause, moments, kind) is None):
+    noted = few and clause is not None and slots.is_note(expand(read), clause)
+    if not (wished or noted) and (guess or slots.slot_of(whole, clause, moments, kind) is None):
         return None
-    content = context.with_dates(context.with_topic(text, around.nearest_first), moments)
+    content = context.with_dates(context.with_topic(text, nearest_first), moments)
     content = f"{statements.trimmed(content).rstrip('.!')} ({meant})" if meant else content
     dated = context.dating(text, moments, clause, kind)
-    return _memory(around.turn, text, context.tidy(content), kind, dated, moments)
+    return _memory(turn, text, context.tidy(content), kind, dated, moments)
 
 
 def _memory(

@@ -24,7 +24,7 @@ _OTHERS_RULE = bounded(
     rf"\b{either('kept stored signed sent approved filed delivered encrypted reviewed at_least at_most only every')}\b"
     rf"|\b{either('doctor doc gp physio dentist')} (?:said|says|told|wants|recommended|advised) "
     r".*\b(?:no|not|avoid|only|at least)\b|\b(?:does|do|will|did) not (?:allow|support|permit|accept)\b"
-    r"|, never (?!been\b|had\b|went\b|got\b|left\b|did\b|again\b)[a-z]+",
+    r"|, never (?!been\b|had\b|went\b|got\b|left\b|did\b|again\b|[a-z]+ed\b)[a-z]+",
     re.I,
 )
 _REQUIRED = either(r"""
@@ -43,7 +43,6 @@ _OWN_NEED = bounded(
 )
 _FAVOURITE = bounded(r"\bfavou?rite\b", re.I)
 _HAS_TO_BE = bounded(r"\b(?:has|have) to [a-z]+ ", re.I)
-_LIMIT = bounded(r"\b(?:at (?:least|most)|requires?)\b", re.I)
 _DECIDED = either(r"""
     decided agreed_(?:on|to|that|with) settled_on chose have_chosen picked(?!_up) opted_for went_with going_ahead_with
     (?:i|we|am|are|will|let_us)(?:_be|_just)?_(?:go|going)_with (?:i|we)_will_(?:take|use|go_for)
@@ -91,9 +90,7 @@ def kind_of(text: str, clause: Clause | None) -> FactKind:
     """Which kind of fact a statement is."""
     plain = expand(text)
     time = clause.time if clause else "now"
-    if is_standing_order(plain) or is_rule(plain):
-        return "requirement"
-    if is_required(plain, clause):
+    if is_standing_order(plain) or is_rule(plain) or is_required(plain, clause):
         return "requirement"
     if _DECISION.search(plain) and not _UNDECIDED.search(plain):
         return "decision"
@@ -114,8 +111,7 @@ def is_required(plain: str, clause: Clause | None) -> bool:
         return False
     if _OWN_NEED.search(plain) or _OTHERS_RULE.search(plain):
         return True
-    of_thing = clause is not None and bool(clause.thing) and clause.definite
-    if of_thing and (_HAS_TO_BE.search(plain) or _LIMIT.search(plain)):
+    if clause is not None and clause.thing and clause.definite and _HAS_TO_BE.search(plain):
         return True
     return bool(_REQUIREMENT.search(plain)) and not (clause is not None and clause.time == "past")
 

@@ -84,7 +84,9 @@ _IRREGULAR = """
     take:took,taken teach:taught tell:told think:thought throw:threw,thrown understand:understood wake:woke,woken
     wear:wore,worn win:won write:wrote,written
 """
-IRREGULAR = {form: base for base, forms in (verb.split(":") for verb in _IRREGULAR.split()) for form in forms.split(",")}
+IRREGULAR = {
+    form: base for base, forms in (verb.split(":") for verb in _IRREGULAR.split()) for form in forms.split(",")
+}
 """Irregular forms of verbs, with their bases."""
 BASE_OR_PAST = words("cost cut hit hurt let put quit read set")
 """Irregular verbs whose past looks like the base."""

@@ -61,7 +61,7 @@ def _with_presumed_topics(statements: list[Statement]) -> list[Statement]:
 
     def completed(claim: Claim) -> Claim:
         topic = presumed_topic(claim, (one for one in known if one.owner == claim.owner))
-        return claim if topic == topic_key(claim) else dataclasses.replace(claim, topic=topic)
+        return claim if topic == topic_key(claim.topic) else dataclasses.replace(claim, topic=topic)
 
     return [dataclasses.replace(statement, claims=tuple(map(completed, statement.claims))) for statement in statements]
 

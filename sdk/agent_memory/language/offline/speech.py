@@ -6,7 +6,6 @@ import re
 
 from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.text import expand, straighten
-from agent_memory.language.offline.verbs import is_past
 from agent_memory.text.instructions import standing_instruction
 from agent_memory.text.patterns import bounded, either, linear
 from agent_memory.text.stop_words import FOREIGN_WORDS, FUNCTION_WORDS, SMALL_WORDS
@@ -90,9 +89,7 @@ _KEEP = bounded(
     re.I,
 )
 _ONCE = bounded(
-    r"\b(?:this time|just now|right now|for now|today|this (?:one|message|answer|text|e?mail|file"
-    r"|function|memo))\b",
-    re.I,
+    r"\b(?:this time|(?:just|right|for) now|today|this (?:one|message|answer|text|e?mail|file|function|memo))\b", re.I
 )
 _TO_YOU = bounded(
     r"\byoursel(?:f|ves)\b|\byours?\b(?! (?:answers?|replies|responses?|sources?)\b)|give up|\blet (?:me|us) know\b",
@@ -113,7 +110,6 @@ _TO_LISTENER = bounded(
     rf"|let us(?! {either('go_with use do book meet stick')}))\b",
     re.I,
 )
-_BROKEN_OFF = bounded(r"\b(?:and|but|or|i|we|the|an?|to|of|(?<!or )so|my|because|with|for)\W*$", re.I)
 
 
 def is_planted(text: str) -> bool:
@@ -177,7 +173,7 @@ def is_statement(text: str) -> bool:
     plain = expand(text).strip()
     if not plain or is_question(text) or _WHAT_IF.search(plain) or _TO_LISTENER.match(plain):
         return False
-    if _REPORTED.search(plain) or is_foreign(plain) or _BROKEN_OFF.search(plain):
+    if _REPORTED.search(plain) or is_foreign(plain):
         return False
     order = _ORDER_WORDS.match(plain)
     ordered = order is not None and order["verb"].lower() in lexicon.COMMANDS and not plain.lower().startswith("let us")

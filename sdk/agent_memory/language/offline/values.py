@@ -29,6 +29,7 @@ _CLOCK = bounded(
     r"(?<![\d.,$€£¥])(?P<hour>[01]?\d|2[0-3])(?::(?P<minute>[0-5]\d))?(?![\d,.:%]*[\d%])\s?(?P<half>[ap]\.?m\b\.?)?",
     re.I,
 )
+_AT = bounded(r"\b(?:at|from|until|till|to|by)$")
 _NOON = bounded(r"\b(noon|midday|midnight)\b", re.I)
 _DAY = "mon(?:day)?|tue(?:s|sday)?|wed(?:nesday)?|thu(?:r|rs|rsday)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?"
 _WEEKDAYS = bounded(
@@ -104,9 +105,8 @@ def read_time(text: str, said_at: datetime) -> Value | None:
         if noted or match[2] or bounded(r"\b(?:every|each)\b[^.]*$", re.I).search(text[: match.end(1)])
     )  # fmt: skip
     if repeated:
-        return Value(
-            "weekday", Core(repeated), text, shown=", ".join(f"{day.capitalize()}s" for day in sorted(repeated))
-        )
+        shown = ", ".join(f"{day.capitalize()}s" for day in sorted(repeated))
+        return Value("weekday", Core(repeated), text, shown=shown)
     moments = [moment for moment in dates.find(text, said_at) if moment.role != "from"]
     if moments and moments[0].first:
         moment = moments[0]
@@ -123,22 +123,15 @@ def is_bare_hour(time: Value) -> bool:
 
 
 def _clock(text: str) -> Value | None:
-    noon = _NOON.search(text)
-    if noon:
-        return _clock_value(0 if noon[1].lower() == "midnight" else 12, "00", text)
-    for match in _CLOCK.finditer(text):
-        lead = text[: match.start()].rstrip().lower()
-        if match["minute"] or match["half"] or bounded(r"\b(?:at|from|until|till|to|by)$").search(lead):
-            hour = int(match["hour"]) % 12 + (12 if (match["half"] or "").lower().startswith("p") else 0)
-            if not match["half"]:
-                hour = int(match["hour"])
-            return _clock_value(hour, match["minute"] or "00", text)
-    return None
-
-
-def _clock_value(hour: int, minute: str, text: str) -> Value:
-    time = f"{hour:02d}:{minute}"
-    return Value("clock", frozenset({time}), text, shown=time)
+    time = ""
+    if noon := _NOON.search(text):
+        time = "00:00" if noon[1].lower() == "midnight" else "12:00"
+    for match in [] if time else _CLOCK.finditer(text):
+        hour, half = int(match["hour"]), (match["half"] or "").lower()
+        if match["minute"] or half or _AT.search(text[: match.start()].rstrip().lower()):
+            time = f"{hour % 12 + 12 * half.startswith('p') if half else hour:02d}:{match['minute'] or '00'}"
+            break
+    return Value("clock", Core({time}), text, shown=time) if time else None
 
 
 def read_number(text: str) -> Value | None:
@@ -152,32 +145,27 @@ def read_number(text: str) -> Value | None:
         word = match["number"].lower().rstrip(",")
         number = float(lexicon.NUMBERS[word]) if word in lexicon.NUMBERS else float(word.replace(",", ""))
         number *= SCALES.get((match["size"] or "").lower(), 1)
-        shown = shown or _shown(match)
-        amounts.add((f"{number:g}" if number % 1 else str(int(number)), _unit(match)))
+        unit, as_said = _unit(match)
+        shown = shown or as_said
+        amounts.add((f"{number:g}" if number % 1 else str(int(number)), unit))
     return Value("number", frozenset(amounts), text, shown=shown) if amounts else None
 
 
-def _is_no_unit(word: str) -> bool:
-    return word in _NO_UNIT or word.endswith(("ing", "ly"))
-
-
-def _shown(match: re.Match[str]) -> str:
-    """An amount with its unit and period, without a word that only follows it."""
-    unit = match["unit"] or ""
-    skipped = bool(unit) and (bool(match["sign"]) or _is_no_unit(unit.lower()))
-    return match[0].strip().removesuffix(unit).rstrip() if skipped else match[0].strip()
-
-
-def _unit(match: re.Match[str]) -> str:
+def _unit(match: re.Match[str]) -> tuple[str, str]:
+    """The unit of an amount, and the amount as it is shown, without a word that only follows it."""
     word = (match["unit"] or "").lower()
-    unit = UNITS[0].get(match["sign"] or word) or ("" if _is_no_unit(word) else canon(word))
+    is_none = word in _NO_UNIT or word.endswith(("ing", "ly"))
+    unit = UNITS[0].get(match["sign"] or word) or ("" if is_none else canon(word))
     period = (match["period"] or match["slash"] or "").lower()
-    return f"{unit}/{_PERIODS.get(period, period)}" if period and period not in {"person", "head"} else unit
+    shown = match[0].strip()
+    shown = shown.removesuffix(match["unit"] or "").rstrip() if is_none or match["sign"] else shown
+    return (f"{unit}/{_PERIODS.get(period, period)}" if period and period not in {"person", "head"} else unit), shown
 
 
 def text(said: str) -> Value:
-    """Words as a value."""
-    return read_text(said.split()) or Value("text", frozenset({said.lower()}), said, shown=said)
+    """Words as a value, compared by their canonical stems."""
+    stems = {canon(word) for word in said.lower().split() if word not in lexicon.STOPWORDS}
+    return Value("text", Core(stems or {said.lower()}), said, shown=said)
 
 
 def head(text: str) -> str:
@@ -190,9 +178,3 @@ def place_of_time(text: str, said_at: datetime) -> int:
     starts = [match.start() for pattern in (_WEEKDAYS, _NOON, _CLOCK) for match in pattern.finditer(text)]
     starts += [moment.start for moment in dates.find(text, said_at)]
     return min(starts, default=len(text))
-
-
-def read_text(words: list[str]) -> Value | None:
-    """A value in words, compared by its canonical stems."""
-    stems = frozenset(canon(word.lower()) for word in words if word.lower() not in lexicon.STOPWORDS)
-    return Value("text", Core(stems), " ".join(words), shown=" ".join(words)) if stems else None
