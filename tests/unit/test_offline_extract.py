@@ -191,31 +191,6 @@ def test_pasted_prose_without_an_end_is_no_memory() -> None:
 
 
 @pytest.mark.req("S0-047")
-def test_a_bare_attribute_gets_the_topic_of_the_talk() -> None:
-    memories = found(
-        "I'm planning a trip to Hawaii with my wife.", ("agent", "What can you spend?"), "My budget is now $15,000."
-    )
-    assert memories[-1].content == "My budget is now $15,000 (trip to Hawaii)."
-    assert memories[-1].quote == "My budget is now $15,000."
-    assert memories[-1].turns == ["t3"]
-
-
-def test_a_topic_is_not_guessed_when_the_talk_has_two() -> None:
-    memories = found("We have the kitchen renovation and the trip to Norway this year.", "My budget is $9,000.")
-    assert memories[-1].content == "My budget is $9,000."
-
-
-def test_an_event_that_can_be_named_alone_gets_no_topic() -> None:
-    memories = found("The API rate limit is 100 requests per second.", "The release is planned for June 15th.")
-    assert memories[-1].content == "The release is planned for June 15th."
-
-
-def test_a_topic_out_of_reach_is_not_taken() -> None:
-    small_talk = [("agent", "Nice."), "Hm.", ("agent", "Yes?"), "Ok."]
-    memories = found("I'm planning a trip to Hawaii with my wife.", *small_talk, "My budget is $10,000.")
-    assert memories[-1].content == "My budget is $10,000."
-
-
 def test_a_pronoun_is_never_written_out_and_nothing_is_kept_of_somebody_unnamed() -> None:
     memories = found("My son Leo turned 7 in March. He loves dinosaurs. She moved to Porto.")
     assert [memory.content for memory in memories] == ["My son Leo turned 7 in March."]

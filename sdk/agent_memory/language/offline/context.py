@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from agent_memory.language.offline import lexicon, topics
+from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.grammar import Clause, parse
 from agent_memory.language.offline.statements import trimmed
-from agent_memory.language.offline.text import content_stems, stem, straighten
+from agent_memory.language.offline.text import stem
 from agent_memory.language.offline.verbs import is_past
 from agent_memory.models import FactKind
 from agent_memory.text import dates
@@ -37,7 +37,6 @@ _PLAIN_PAST = bounded(
 """A verb whose past looks like its base: with a day of its own, it tells what was ("we cut over on Saturday")."""
 _WAS_DONE = bounded(r"\b(?:was|were) (?!\w+ to\b)(?:(?!\b(?:and|but|so|because)\b)[^,;])*$", re.I)
 """What stands before a day on which something was done: "my card was charged on Saturday"."""
-_ITS_WAS = bounded(r"['’]s (?:\w+ ){1,2}(?:was|were)\b", re.I)
 _SIDELONG = bounded(
     r"\b(?:because|after|before|when|while|which|who|whose|since (?:i|we|my|our|the|he|she|they)|than|unless|except"
     r"|instead of|rather than|used to)\b[^,;]*$|\b(?:not|said|told you|mentioned)(?: on| in)? $",
@@ -52,9 +51,6 @@ _IS = bounded(r"\b(?:is|are|am) (?:(?:due|on|in|at|by|until|till|from|for) ){0,2
 """What stands before the time of something that is still to come: "my wife is due in February"."""
 _MOVED = bounded(r"\b(?:moved|changed|shifted|pushed|rescheduled|postponed)\b", re.I)
 _MOVED_TO = bounded(r"\bmoved (?:back |over |out |away )?to [a-z]", re.I)
-_BARE_ATTRIBUTE = bounded(
-    rf"^(?:(?:my|our|the) )?(?:new |total )?{plain_words(lexicon.DEPENDENT)} (?!for\b|of\b|on\b)", re.I
-)
 _PRONOUN = bounded(r"^(she|he|it)\b", re.I)
 _PERSON = bounded(
     rf"\b(?:my|our) (?:(?:older|younger|elder|little|big|new|ex) )?{plain_words(lexicon.KIN)}\b(?!')", re.I
@@ -106,7 +102,7 @@ def _placed_in_time(text: str, ahead: Moment, behind: Moment, said_at: datetime)
         return ahead
     clause_text = _clause_at(text, ahead.start)
     end = ahead.start + len(ahead.phrase)
-    if _WAS_DONE.search(text[: ahead.start].removesuffix(f"{ahead.role} ")) or _ITS_WAS.match(text[end:]):
+    if _WAS_DONE.search(text[: ahead.start].removesuffix(f"{ahead.role} ")):
         return behind
     if not _ONWARD.search(text[:end]) and _looks_back(clause_text):
         return behind
@@ -189,20 +185,6 @@ def with_dates(text: str, found: Sequence[Moment]) -> str:
         if not text[end:].lstrip().startswith(("(", "'", "’")):
             text = f"{text[:end]} ({moment.label}){text[end:]}"
     return text
-
-
-def with_topic(text: str, nearest_first: Sequence[str]) -> str:
-    """The text with the topic of the talk in brackets, if it gives an attribute that says nothing without one.
-
-    "My budget is now $15,000." becomes "My budget is now $15,000 (trip to Hawaii)."
-    """
-    if not _BARE_ATTRIBUTE.match(straighten(text)) or topics.topics(text):
-        return text
-    named = next((found for one in nearest_first if (found := topics.topics(one))), [])
-    if len(named) != 1 or " " not in named[0] or content_stems(named[0]) <= content_stems(text):
-        return text
-    end = len(text.rstrip(".!"))
-    return f"{trimmed(text[:end])} ({named[0]}){text[end:]}"
 
 
 def referent(text: str, said: Sequence[str]) -> str | None:

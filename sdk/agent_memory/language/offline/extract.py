@@ -17,7 +17,7 @@ from agent_memory.models import FactKind
 from agent_memory.text.dates import Moment
 
 WINDOW = 4
-"""How many turns before one may lend it a topic. A choice."""
+"""How many turns before one it is read against. A choice."""
 _LONGEST_NAME = 40
 """In characters; longer ones are keys. A choice."""
 MOST_PER_TURN = 6
@@ -102,7 +102,7 @@ def _judged(
     noted = few and clause is not None and slots.is_note(expand(read), clause)
     if not (wished or noted) and (guess or slots.slot_of(whole, clause, moments, kind) is None):
         return None
-    content = context.with_dates(context.with_topic(text, nearest_first), moments)
+    content = context.with_dates(text, moments)
     content = f"{statements.trimmed(content).rstrip('.!')} ({meant})" if meant else content
     dated = context.dating(text, moments, clause, kind)
     return _memory(turn, text, context.tidy(content), kind, dated, moments)

@@ -39,7 +39,6 @@ _PARTS = bounded(
     re.I,
 )
 _LEANING = bounded(r"\b(?:it|them|him|her|he|she|they|this|that|there|too|either|ones?)\b", re.I)
-_BOUND = bounded(r"^(?:so|because|since|although|though|while|unless|before|after|which|when|if|as)\b", re.I)
 _ASKED_TAIL = bounded(
     rf"[,;-]\s+(?:so |and |but )?"
     rf"{either('can could would will do does did is are was should may what how when where why')}\b[^,.]*\?$",
@@ -133,7 +132,7 @@ def parts(sentence: Sentence, *, reasons: bool = True) -> list[Sentence]:
         if reasons and match[0].strip(" ,").lower() == "so":
             continue
         behind, ahead = text[cuts[-1][1] : match.start()], text[match.end() :]
-        if len(behind.split()) >= 3 and not _BOUND.match(behind) and parse(behind) and _stands_alone(ahead):
+        if len(behind.split()) >= 3 and parse(behind) and _stands_alone(ahead):
             cuts.append(match.span())
     spans = zip([end for _, end in cuts], [*(start for start, _ in cuts[1:]), len(text)], strict=True)
     pieces = [Sentence(sentence.text[start:end].strip(), sentence.start + start) for start, end in spans]
