@@ -693,15 +693,6 @@ def test_an_order_behind_a_comma_stands_alone_and_a_finding_is_kept() -> None:
     assert the_one("v2.14.3 is out since Monday, our release is on Friday").content.startswith("v2.14.3")
 
 
-def test_a_pronoun_is_explained_by_the_one_person_or_thing_just_named() -> None:
-    told = found("I can't be there, my mother will feed the cat", ("agent", "Good."), "She's allergic to dust though.")
-    assert told[-1].content == "She's allergic to dust (my mother)"
-    told = found("The internet contract ends soon. It has to be switched by 8 June.")
-    assert told[-1].content == "It has to be switched by 8 June (the internet contract)"
-    assert all("She" not in one.content for one in found("My mother met my aunt. She's allergic to dust."))
-    assert all("He" not in one.content for one in found("My mother came. He's allergic to dust."))
-
-
 def test_a_longer_answer_with_a_time_carries_its_question() -> None:
     asked = "The deposit of 900 euros is open. Have you paid it?"
     told = the_one(("agent", asked), "Not yet, I'll pay it on 1 June when my salary comes.")

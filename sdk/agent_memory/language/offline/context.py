@@ -1,10 +1,9 @@
-"""Makes a statement stand alone: the day a relative time means, and in brackets whom or what it is about."""
+"""Finds when a statement is true, and writes the day that a relative time means into it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from agent_memory.language.offline import lexicon
@@ -15,7 +14,6 @@ from agent_memory.language.offline.verbs import is_past
 from agent_memory.models import FactKind
 from agent_memory.text import dates
 from agent_memory.text.dates import Moment
-from agent_memory.text.names import names
 from agent_memory.text.patterns import bounded, either, plain_words
 
 _NAMED_MONTH = bounded(rf"\b{plain_words(lexicon.MONTHS)}\b", re.I)
@@ -51,25 +49,9 @@ _IS = bounded(r"\b(?:is|are|am) (?:(?:due|on|in|at|by|until|till|from|for) ){0,2
 """What stands before the time of something that is still to come: "my wife is due in February"."""
 _MOVED = bounded(r"\b(?:moved|changed|shifted|pushed|rescheduled|postponed)\b", re.I)
 _MOVED_TO = bounded(r"\bmoved (?:back |over |out |away )?to [a-z]", re.I)
-_PRONOUN = bounded(r"^(she|he|it)\b", re.I)
-_PERSON = bounded(
-    rf"\b(?:my|our) (?:(?:older|younger|elder|little|big|new|ex) )?{plain_words(lexicon.KIN)}\b(?!')", re.I
-)
-_VALUED = bounded(r"\d|\b(?:has|needs?) to\b|\bmust\b", re.I)
-_UNNAMED = lexicon.STOPWORDS | lexicon.PRAISE | lexicon.GENERIC | {"I"}
-_LONGEST_THING, _NEAREST_PERSON = 3, 2
-"""A thing in words, and sentences that are looked at for a person. Choices."""
 _WORD_FIRST = bounded(r"[^\W\d_]+(?:['’][^\W\d_]+)?(?:[\s,;:!?]|$)")
 _NEAREST = 12
 """Sentences before a statement in which the date that the talk is about is looked for. A choice."""
-
-
-@dataclass(frozen=True, slots=True)
-class Dating:
-    """From when and until when a statement is true, as far as it says so."""
-
-    valid_from: datetime | None = None
-    valid_to: datetime | None = None
 
 
 def moments(text: str, said_at: datetime, nearest_first: Sequence[str] = ()) -> tuple[Moment, ...]:
@@ -145,8 +127,10 @@ def _looks_back(text: str) -> bool:
     return any(is_past(word) for word in words[:8] if word not in lexicon.EMOTIONS)
 
 
-def dating(text: str, found: Sequence[Moment], clause: Clause | None, kind: FactKind) -> Dating:
-    """When a statement is true: by the times in it that are not its value, nor only named in passing.
+def dating(
+    text: str, found: Sequence[Moment], clause: Clause | None, kind: FactKind
+) -> tuple[datetime | None, datetime | None]:
+    """From when and until when a statement is true: by its times that are no value and not only named in passing.
 
     An instruction holds from a day on only if it says so ("from Monday on").
     """
@@ -164,7 +148,7 @@ def dating(text: str, found: Sequence[Moment], clause: Clause | None, kind: Fact
             continue
         elif kind != "requirement" or moment.role in {"from", "since", "as of", "of"}:
             start = moment.first
-    return Dating(start, end if end and (start is None or end > start) else None)
+    return start, end if end and (start is None or end > start) else None
 
 
 def _is_new_value(ahead: str) -> bool:
@@ -185,37 +169,6 @@ def with_dates(text: str, found: Sequence[Moment]) -> str:
         if not text[end:].lstrip().startswith(("(", "'", "’")):
             text = f"{text[:end]} ({moment.label}){text[end:]}"
     return text
-
-
-def referent(text: str, said: Sequence[str]) -> str | None:
-    """Whom or what a pronoun at the beginning means, by the speaker's sentences before, the nearest first.
-
-    Only if the nearest one that names anybody names one person alone, or the one just before is about one thing.
-    """
-    pronoun = _PRONOUN.match(text)
-    if pronoun is None or not said:
-        return None
-    if pronoun[1].lower() == "it":
-        clause = parse(said[0])
-        if clause is None or not clause.definite or clause.owner != "self" or not _VALUED.search(text):
-            return None
-        named_so = 0 < len(clause.thing) <= _LONGEST_THING and _UNNAMED.isdisjoint(clause.thing)
-        return f"the {' '.join(clause.thing)}" if named_so else None
-    others = lexicon.HERS if pronoun[1].lower() == "he" else lexicon.HIS
-    for one in said[:_NEAREST_PERSON]:
-        people = [match[0] for match in _PERSON.finditer(one)]
-        named = [
-            name for name in names(one) if not bounded(rf"\b(?:in|into|at|to|from|near) {re.escape(name)}").search(one)
-        ]
-        if people or named:
-            fits = len(people) == 1 and not named and others.isdisjoint(people[0].lower().split())
-            return people[0] if fits else None
-    return None
-
-
-def replaced(text: str, meant: str) -> str:
-    """A statement with its pronoun replaced by what it means."""
-    return f"{meant}{_PRONOUN.sub('', text, count=1)}"
 
 
 def tidy(text: str) -> str:

@@ -5,11 +5,11 @@ What is taken from a turn depends on that turn and the few before it, never on h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from agent_memory.language.offline import context, kinds, procedures, replies, slots, speech, statements, topics
-from agent_memory.language.offline.grammar import parse
+from agent_memory.language.offline.grammar import Clause, parse
 from agent_memory.language.offline.text import Sentence, expand, sentences, tokens
 from agent_memory.language.offline.verbs import drops_subject
 from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOutput, TurnView
@@ -77,7 +77,7 @@ def _memories(own: list[Sentence], turn: TurnView, before: list[TurnView]) -> It
         if abroad and speech.is_in_doubt(sentence.text):
             continue
         wished = not among_people and speech.asks_to_keep(sentence.text)
-        judged = partial(_judged, turn, nearest_first, said, among_people, wished=wished, few=len(own) <= _NOTES)
+        judged = partial(_judged, turn, nearest_first, among_people, wished=wished, few=len(own) <= _NOTES)
         for statement in statements.statements(sentence, names):
             pieces = statements.parts(statement, reasons=False) or [statement]
             told = [(piece.start, memory) for piece in pieces if (memory := judged(piece.text))]
@@ -88,34 +88,30 @@ def _memories(own: list[Sentence], turn: TurnView, before: list[TurnView]) -> It
 
 
 def _judged(
-    turn: TurnView, nearest_first: list[str], said: list[str], among_people: bool, text: str, *, wished: bool, few: bool
+    turn: TurnView, nearest_first: list[str], among_people: bool, text: str, *, wished: bool, few: bool
 ) -> ExtractedMemory | None:
-    """The memory of a statement, if it is worth one, read against what anybody and what the speaker said before."""
+    """The memory of a statement, if it is worth one, read against what was said before."""
     if len(text) > LONGEST_STATEMENT or (among_people and speech.is_standing_order(text)):
         return None
     guess = kinds.is_guess(expand(text))
-    meant = None if guess or among_people else context.referent(text, said)
-    read = context.replaced(text, meant) if meant else text
-    whole = f"I {read}" if drops_subject(tokens(read)) else read
+    whole = f"I {text}" if drops_subject(tokens(text)) else text
     clause, moments = parse(whole), context.moments(text, turn.created_at, nearest_first)
     kind = kinds.kind_of(whole, clause)
-    noted = few and clause is not None and slots.is_note(expand(read), clause)
+    noted = few and clause is not None and slots.is_note(expand(text), clause)
     if not (wished or noted) and (guess or slots.slot_of(whole, clause, moments, kind) is None):
         return None
-    content = context.with_dates(text, moments)
-    content = f"{statements.trimmed(content).rstrip('.!')} ({meant})" if meant else content
-    dated = context.dating(text, moments, clause, kind)
-    return _memory(turn, text, context.tidy(content), kind, dated, moments)
+    return _memory(turn, text, context.tidy(context.with_dates(text, moments)), kind, clause, moments)
 
 
 def _memory(
-    turn: TurnView, quote: str, said: str, kind: FactKind, dated: context.Dating, moments: Iterable[Moment]
+    turn: TurnView, quote: str, said: str, kind: FactKind, clause: Clause | None, moments: Sequence[Moment]
 ) -> ExtractedMemory:
     name = _name(turn)
+    valid_from, valid_to = context.dating(quote, moments, clause, kind)
     content = f"{name}: {said}" if name else said
     return ExtractedMemory(
         kind=kind, content=content, quote=quote, turns=[turn.ref], confidence=kinds.confidence_of(quote),
-        importance=kinds.importance_of(said, kind), valid_from=dated.valid_from, valid_to=dated.valid_to,
+        importance=kinds.importance_of(said, kind), valid_from=valid_from, valid_to=valid_to,
         time_phrase=next((moment.phrase for moment in moments if len(moment.phrase) > 2), None),
         tags=topics.tags(content.partition(" (asked: ")[0], name),
     )  # fmt: skip
@@ -134,7 +130,7 @@ def _answer(turn: TurnView, before: list[TurnView], own: list[Sentence]) -> list
         return []
     kind: FactKind = "decision" if replies.is_choice(question) else "fact"
     said = f"{context.tidy(reply.rstrip('.!'))} (asked: {question})"
-    return [_memory(turn, reply, said, kind, context.dating(reply, moments, None, kind), moments)]
+    return [_memory(turn, reply, said, kind, None, moments)]
 
 
 def _name(turn: TurnView) -> str:

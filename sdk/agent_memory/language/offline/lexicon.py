@@ -212,15 +212,6 @@ MANY_KIN = words(
     "friend friends cousin neighbour neighbor colleague coworker co-worker niece nephew aunt uncle teacher"
 )
 """Of whom one has several, so that "my friend" may be another one each time."""
-HERS = words("""
-    mother mom mum sister daughter wife fiancee fiancée girlfriend grandmother grandma granny nana gran aunt niece
-    stepmother stepdaughter mother-in-law
-""")
-HIS = words("""
-    father dad brother son husband fiance fiancé boyfriend grandfather grandpa uncle nephew stepfather stepson
-    father-in-law
-""")
-"""Who of them is "she", and who "he"."""
 PARENTS = words("mum mom dad grandma grandpa granny nana gran")
 """Who is spoken of without "my"."""
 

@@ -43,7 +43,7 @@ _OF_ANOTHER = bounded(
 )
 _PRAISED = bounded(
     r"\b(?:am|is|are|was|were|looks?|looked|seems?|seemed|sounds?|sounded|feels?|felt|be|been)(?: \w+)? "
-    rf"(?:(?:so|really|very|super|such|pretty|a|an|the) )*{plain_words(lexicon.PRAISE | lexicon.EMOTIONS)}\b"
+    rf"(?:(?:so|really|very|super|such|pretty|a|an|the) )*{plain_words((lexicon.PRAISE | lexicon.EMOTIONS) - {"ok", "okay", "fine"})}\b"
     r"(?! (?:of|on|in|at)\b)",
     re.I,
 )
