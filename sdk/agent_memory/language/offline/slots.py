@@ -41,9 +41,10 @@ _DANGLING = bounded(
 _OF_ANOTHER = bounded(
     r"(?:his|her|its|their|he|she|they|everyone|everybody|people|somebody|someone|nobody|no one|some|any|an?)\b", re.I
 )
+_EMPTY_PRAISE = (lexicon.PRAISE | lexicon.EMOTIONS) - {"ok", "okay", "fine"}
 _PRAISED = bounded(
     r"\b(?:am|is|are|was|were|looks?|looked|seems?|seemed|sounds?|sounded|feels?|felt|be|been)(?: \w+)? "
-    rf"(?:(?:so|really|very|super|such|pretty|a|an|the) )*{plain_words((lexicon.PRAISE | lexicon.EMOTIONS) - {"ok", "okay", "fine"})}\b"
+    rf"(?:(?:so|really|very|super|such|pretty|a|an|the) )*{plain_words(_EMPTY_PRAISE)}\b"
     r"(?! (?:of|on|in|at)\b)",
     re.I,
 )
