@@ -9,6 +9,7 @@ from agent_memory import AsyncMemory
 from agent_memory.errors import StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import Context
+from agent_memory.scopes.audited import audited
 from agent_memory.settings import RecallSettings
 from embedded_cosmos import Engine, FaultPlan, FaultRule
 
@@ -32,3 +33,16 @@ async def test_a_read_ends_before_the_wait_that_a_busy_store_asks_for(tmp_path: 
         await ann.remember("Likes tea")
         assert engine.faults.injected["throttle"] == 1
         engine.faults = None
+
+
+async def test_a_time_out_inside_a_read_is_not_taken_for_the_end_of_its_wait(memory: AsyncMemory):
+    class Scope:
+        user_id = "ann"
+        _runtime = memory.runtime
+
+        @audited(changes=False)
+        async def reading(self) -> None:
+            raise TimeoutError("the socket of another service")
+
+    with pytest.raises(TimeoutError, match="the socket of another service"):
+        await Scope().reading()

@@ -12,6 +12,7 @@ from agent_memory.models import ForgetReceipt, Memory
 from agent_memory.steps.dead_letters import list_dead_letters
 from agent_memory.store.chunks import chunk_id
 from agent_memory.store.containers import MEMORIES
+from agent_memory.store.documents import upsert
 
 SPRING = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -123,6 +124,18 @@ async def test_other_memories_from_the_turn_stay_without_their_quote(memory: Asy
     assert (kept.id, kept.content) == (city.id, None)
     assert (city.quote, city.source_turn_ids) == (None, [])
     assert await scan(memory, "4711", "t1-0-0") == []
+
+
+async def test_the_words_of_a_time_go_with_the_quote(memory: AsyncMemory):
+    await tell(memory, "t1", "fact: locker code=4711\nfact: city=Lisbon, by the river")
+    city = await fact(memory, "city=Lisbon, by the river")
+    place, store = ("alice", "t1"), memory.runtime.store
+    row = await store.read(MEMORIES, city.id, place)
+    assert row is not None
+    await store.batch(MEMORIES, place, [upsert(row | {"time_phrase": "the day I got locker 4711"})])
+    await memory.user("alice").forget((await fact(memory, "locker code=4711")).id)
+    assert (await fact(memory, "city=Lisbon, by the river")).time_phrase is None
+    assert await scan(memory, "4711") == []
 
 
 async def test_all_versions_of_a_claim_go_whichever_is_named(memory: AsyncMemory):

@@ -61,6 +61,22 @@ async def test_a_place_that_was_forgotten_stays_empty(memory: AsyncMemory, place
     assert bool(await derived(memory)) is comes_back
 
 
+@pytest.mark.parametrize("turn_id", [{"id": "late"}, {}], ids=["with an id", "without"])
+async def test_a_turn_that_arrives_after_its_place_was_forgotten_is_not_stored(
+    memory: AsyncMemory, turn_id: dict[str, str]
+):
+    """A writer was slow: no turn of this id or with these words was ever stored."""
+    chat = memory.user("alice").thread("t1", project_id="p1")
+    await chat.add("user", "The weather is fine", created_at=NOON - HOUR)
+    await memory.user("alice").forget(project_id="p1")
+    late = {"role": "user", "content": "The code is seven", "created_at": NOON - HOUR} | turn_id
+    receipt = await chat.add_many([late])
+    assert (receipt.created, receipt.forgotten) == (0, receipt.ids)
+    receipt = await chat.add_many([turn_id | {"role": "user", "content": "The code is eight"}])
+    assert (receipt.created, receipt.forgotten) == (1, [])
+    assert [turn.content for turn in await chat.turns()] == ["The code is eight"]
+
+
 async def test_turns_without_a_project_belong_to_no_forgotten_project(memory: AsyncMemory):
     await bury(memory.runtime.store, "alice", [of_place("alice", Place(project_id="p1"), NOON)])
     await memory.user("alice").thread("t1").add("user", "fact: it was said before noon", created_at=NOON - HOUR)

@@ -117,10 +117,6 @@ class Forgotten:
         """Whether anything was forgotten by its meaning."""
         return bool(self._meanings)
 
-    def has_turn(self, thread_id: str, turn_id: str) -> bool:
-        """Whether this turn was forgotten."""
-        return _keyed(self._user_id, thread_id, turn_id) in self._turns
-
     def covers(self, said: Said) -> bool:
         """Whether this was forgotten after it was said."""
         at = iso(said.at)
