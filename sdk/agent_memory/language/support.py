@@ -15,6 +15,7 @@ from itertools import pairwise
 from agent_memory.language.anchors import out_of_place
 from agent_memory.language.bounds import wrong_bound
 from agent_memory.language.clauses import KIN
+from agent_memory.language.corrections import corrected
 from agent_memory.language.measures import unsaid_figures, wrong_unit
 from agent_memory.language.moods import changed_mood, of_direct_speech
 from agent_memory.language.parties import of_agent, of_another, of_bystander, of_speaker, turned_round
@@ -54,7 +55,8 @@ def why_unsupported(
     content, quote = (_TITLE.sub(r"\1", folded(text)) for text in (content, quote))
     if len(content) > LONGEST_READ:
         return _TOO_LONG
-    cited = [replace(turn, text=_TITLE.sub(r"\1", _around(folded(turn.text), quote))) for turn in cited]
+    cited = [replace(turn, text=corrected(_TITLE.sub(r"\1", _around(folded(turn.text), quote)))) for turn in cited]
+    quote = corrected(quote)
     ahead = [replace(turn, text=_TITLE.sub(r"\1", folded(turn.text)[-LONGEST_READ:])) for turn in ahead]
     said = _spoken_in([*cited, *ahead])
     quoted = " ".join(part for turn in cited for part in sentences(turn.text) if _shares(part, quote)) or quote

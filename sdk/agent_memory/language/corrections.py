@@ -1,0 +1,77 @@
+"""Self-corrections: "on Tuesday, no wait, on Wednesday" says Wednesday."""
+
+from __future__ import annotations
+
+import re
+
+from agent_memory.language.polarity import NEGATORS, words_of
+from agent_memory.text.calendar_words import with_english_calendar
+from agent_memory.text.dates import CALENDAR, MONTH_NAMES
+from agent_memory.text.figures import NUMBERS
+from agent_memory.text.patterns import linear
+
+_MARKER = linear(
+    r"\s*[,;–—…-]+\s*(?:(?:no|wait|sorry|actually),?\s+)?(no,? espera|nein,? warte|no|nein|non|wait|sorry|scratch that|"
+    r"make that|i mean|i meant|or rather|correction|warte|quatsch|ich meine|ich meinte|besser gesagt|vielmehr|"
+    r"entschuldigung|perdón|digo|mejor dicho|quiero decir|pardon|je veux dire|plutôt|scusa|anzi|volevo dire)"
+    r"\s*[,:;–—…]*\s+",
+    re.IGNORECASE,
+)
+_BARE = frozenset({"no", "nein", "non"})
+"""Markers that also answer or address somebody: they correct a figure or a date only."""
+_LEADING = frozenset(
+    """it's it is es ist at in on to for by from of with the a an am im um auf nach zu zum zur bei mit ab der die das
+    den dem el la los las al en de del para por con es à au le les il lo alle""".split()
+)
+_FARTHEST = 4
+"""Words between a marker and a value that it corrects or brings."""
+_CLAUSE_END = linear(r"[.,;:!?]\s")
+
+
+def corrected(text: str) -> str:
+    """The text without values that the speaker took back in the same breath."""
+    before, at = "", 0
+    for marker in _MARKER.finditer(text):
+        kept = before + text[at : marker.start()]
+        if found := _taken_back(kept, text[marker.end() :], bare=marker[1].casefold() in _BARE):
+            before, at = found[0], len(text) - len(found[1])
+    return before + text[at:]
+
+
+def _taken_back(before: str, after: str, *, bare: bool) -> tuple[str, str] | None:
+    """What stands before and after, with the new value in the old one's place; None if nothing was corrected."""
+    new = _first_value(after)
+    kind = _kind(new) if new else None
+    clause = _CLAUSE_END.split(before)[-1]
+    if new is None or kind is None or (bare and kind == "name") or not NEGATORS.isdisjoint(words_of(clause)):
+        return None
+    old = next((word for word in clause.split()[: -_FARTHEST - 1 : -1] if _kind(word) == kind), None)
+    if old is None or old == new:
+        return None
+    start = before.rindex(old)
+    return before[:start] + new + before[start + len(old) :], after[after.index(new) + len(new) :]
+
+
+def _first_value(text: str) -> str | None:
+    """The first figure, date or name of a text, if only articles and the like are ahead of it."""
+    for word in text.split()[:_FARTHEST]:
+        plain = word.rstrip(".,;:!?")
+        if _kind(plain):
+            return plain
+        if word.casefold() not in _LEADING:
+            break
+    return None
+
+
+def _kind(word: str) -> str | None:
+    plain = with_english_calendar(word.strip(".,;:!?€$£%")).casefold()
+    if plain[:1].isdigit() or plain in NUMBERS:
+        return "figure"
+    if plain in _MONTHS:
+        return "month"
+    if plain in CALENDAR:
+        return "day"
+    return "name" if word[:1].isupper() and len(word) > 1 else None
+
+
+_MONTHS = frozenset(name.casefold() for name in MONTH_NAMES)
