@@ -98,7 +98,7 @@ def _judged(
     clause, moments = parse(whole), context.moments(text, turn.created_at, nearest_first)
     kind = kinds.kind_of(whole, clause)
     noted = few and clause is not None and slots.is_note(expand(text), clause)
-    if not (wished or noted) and (guess or slots.slot_of(whole, clause, moments, kind) is None):
+    if not (wished or noted) and (guess or not slots.fills_one(whole, clause, moments, kind)):
         return None
     return _memory(turn, text, context.tidy(context.with_dates(text, moments)), kind, clause, moments)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal
 
 from agent_memory.language.offline import kinds, lexicon
 from agent_memory.language.offline.grammar import Clause
@@ -19,8 +18,6 @@ from agent_memory.models import FactKind
 from agent_memory.text.dates import Moment
 from agent_memory.text.names import names
 from agent_memory.text.patterns import bounded, either, plain_words
-
-Slot = Literal["rule", "decision", "health", "identity", "liking", "pursuit", "event", "person", "value"]
 
 _FIRST_PERSON = bounded(r"\b(?:i|me|my|mine|we|us|our|myself|ourselves)\b", re.I)
 _VITAL_WORDS = lexicon.IMPORTANT["health"] - {"doctor", "hospital", "depression", "anxiety", "injury"}
@@ -122,35 +119,28 @@ _LEAST_EVENT = 2
 """Words that name something in particular, without which an event needs a name, a time or a figure. A choice."""
 
 
-def slot_of(text: str, clause: Clause | None, moments: Sequence[Moment], kind: FactKind) -> Slot | None:
-    """The slot that a statement fills; None if it is not worth keeping."""
+def fills_one(text: str, clause: Clause | None, moments: Sequence[Moment], kind: FactKind) -> bool:
+    """Whether a statement fills a slot, and so is worth keeping."""
     plain = expand(text)
     if kinds.is_guess(plain) or _OF_ANOTHER.match(plain) or _dangles(plain):
-        return None
+        return False
     if kind == "requirement":
-        return "rule"
+        return True
     if clause is None or is_addressed(text):
-        return _terse(plain)
-    if _FOUND_OUT.match(plain) and not _PRAISED.search(plain):
-        return "value" if len(_concrete_words(text, clause, moments)) > _LEAST_EVENT else None
-    of_thing = bool(clause.thing) or clause.owner == "it"
-    if clause.thing and clause.verb and is_verbless(text, clause):
-        return _terse(plain)
-    state = clause.rest[0].lower() if clause.rest else ""
-    if clause.owner == "self" and not of_thing and state in lexicon.STATES and _IDENTITY.match(plain):
-        return "identity"
-    if (of_thing or clause.verb in {"", "be", "look", "seem", "sound", "feel"}) and _PRAISED.search(plain):
-        return None
+        return _is_terse(plain)
     concrete = _concrete_words(text, clause, moments)
-    particular = bool(moments or names(text) or _NUMBERED.search(plain))
-    if (clause.hedged and not moments) or (clause.time == "wish" and not moments and len(concrete) < _LEAST_EVENT):
-        return None
+    if _FOUND_OUT.match(plain) and not _PRAISED.search(plain):
+        return len(concrete) > _LEAST_EVENT
+    if clause.thing and clause.verb and is_verbless(text, clause):
+        return _is_terse(plain)
+    of_thing = bool(clause.thing) or clause.owner == "it"
+    if (of_thing or clause.verb in {"", "be", "look", "seem", "sound", "feel"}) and _PRAISED.search(plain):
+        return False
+    if not moments and (clause.hedged or (clause.time == "wish" and len(concrete) < _LEAST_EVENT)):
+        return False
     if kind == "decision":
-        return "decision" if concrete else None
-    named = bool(names(text))
-    return _told(plain, clause, kind, concrete, particular=particular, dated=bool(moments), named=named) or _terse(
-        plain
-    )
+        return bool(concrete)
+    return _is_told(plain, clause, kind, concrete, dated=bool(moments), named=bool(names(text))) or _is_terse(plain)
 
 
 _LONGEST_KNOWN = 2
@@ -189,7 +179,7 @@ def is_verbless(text: str, clause: Clause) -> bool:
 def is_note(plain: str, clause: Clause) -> bool:
     """Whether a text notes the value of something in few words: "locker 88", "bins thu not wed"."""
     words, key = plain.lower().replace(",", " ").split(), [word.lower() for word in clause.thing]
-    if clause.verb != "be" or clause.owner != "self" or not key or words[: len(key)] != key or plain.endswith("?"):
+    if clause.verb != "be" or clause.owner != "self" or not key or words[: len(key)] != key:
         return False
     value = words[len(key) : len(key) + 2]
     if value[:1] and value[0] in {"is", "are"}:
@@ -203,83 +193,81 @@ def is_note(plain: str, clause: Clause) -> bool:
     return is_value and named and not _UNKEPT.intersection(value) and not _CODE.search(plain)
 
 
-def _told(
-    plain: str, clause: Clause, kind: FactKind, concrete: list[str], *, particular: bool, dated: bool, named: bool
-) -> Slot | None:
-    """The slot of what somebody is, has, likes, does or did."""
+def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *, dated: bool, named: bool) -> bool:
+    """Whether it says what somebody is, has, likes, does or did."""
+    if _is_one_of_many(clause):
+        return False
     of_thing = bool(clause.thing) or clause.owner == "it"
+    mine = clause.owner == "self" and not of_thing
+    particular = dated or named or bool(_NUMBERED.search(plain))
+    telling = len(concrete) >= _LEAST_EVENT
+    changing = clause.verb in _CHANGING
+    if (_VITAL.search(plain) and (not of_thing or _FIRST_PERSON.search(plain))) or (mine and _IDENTITY.match(plain)):
+        return True
+    if _PASSING.search(plain) and clause.time != "ahead" and not (of_thing and changing):
+        return False
+    if mine and kind == "preference":
+        return bool(concrete)
+    if mine and telling and _ALWAYS.match(plain) and clause.verb not in WEAK | {"be"}:
+        return clause.time == "now" and not clause.perfect
+    if mine and concrete and _PURSUED.search(plain) and (particular or telling):
+        return True
+    if clause.verb in WEAK or (mine and clause.verb in {"need", "want"}):
+        return False
+    if _USING.match(plain) and clause.time != "wish":
+        return True
+    if _CODE.search(plain):
+        return False
     # What happened at no time that anybody named is an anecdote, whatever figures are in it.
     over = clause.time == "past" or clause.perfect
-    told = not over or dated or (named and not of_thing) or clause.verb in _CHANGING or "used to" in plain
-    mine = clause.owner == "self" and not of_thing
-    if _VITAL.search(plain) and (not of_thing or _FIRST_PERSON.search(plain)) and not _is_one_of_many(clause):
-        return "health"
-    if _is_one_of_many(clause):
-        return None
-    if mine and _IDENTITY.match(plain):
-        return "identity"
-    if _PASSING.search(plain) and clause.time != "ahead" and not (of_thing and clause.verb in _CHANGING):
-        return None
-    if mine and kind == "preference":
-        wished = clause.time in {"wish", "past"} and not (
-            particular or clause.negative or len(concrete) >= _LEAST_EVENT
-        )
-        return "liking" if concrete and not wished else None
-    if mine and _ALWAYS.match(plain) and clause.verb not in WEAK | {"be"} and len(concrete) >= _LEAST_EVENT:
-        return "liking" if clause.time == "now" and not clause.perfect else None
-    if mine and concrete and _PURSUED.search(plain) and (particular or len(concrete) >= _LEAST_EVENT):
-        return "pursuit"
-    if clause.verb in WEAK or (mine and clause.verb in {"need", "want"}):
-        return None
-    if _USING.match(plain) and clause.time != "wish":
-        return "value"
-    if _CODE.search(plain):
-        return None
+    told = not over or dated or (named and not of_thing) or changing or "used to" in plain
     if of_thing:
-        if clause.owner == "it" or not (told and clause.verb and particular and concrete):
-            return None
-        ordered = clause.negative and clause.thing[-1] == ","  # "The Damp Towels, don't laugh"
-        near = any(word[0].isdigit() or word.lower() in _NEAR for word in clause.rest[:_NEXT])
-        named_so = len(clause.thing) <= _LONGEST_KNOWN and not _UNNAMED.intersection(map(str.lower, clause.thing[:1]))
-        again = not {"every", "each"}.isdisjoint(clause.rest)
-        known = named_so and near and (dated or again or clause.verb in _CHANGING)
-        changed = clause.change or clause.verb in _CHANGING or "not" in clause.rest
-        corrected = changed and len(clause.thing) <= _LONGEST_CHANGED and clause.thing[0].lower() not in _NO_THING
-        of_day = clause.verb == "be" and len(concrete) >= _LEAST_EVENT and lexicon.WEEKDAYS.issuperset(clause.thing)
-        stated = clause.definite or clause.thing[0].lower() in lexicon.ATTRIBUTES or known or corrected or of_day
-        return "value" if stated and not ordered else None
+        tells = clause.owner != "it" and told and bool(clause.verb and particular and concrete)
+        return tells and _is_known(clause, changing=changing, dated=dated, telling=telling)
     if not mine:
         lasting = clause.verb in {"be", "have", "like", "love", "hate", "stand"} or clause.verb in _LASTING
-        if not clause.owner.startswith("self."):  # Any word may stand first with a capital.
-            return "person" if concrete and (dated or (particular and lasting)) else None
-        return "person" if concrete and (particular or lasting) else None
+        # Any word may stand first with a capital.
+        sure = particular or lasting if clause.owner.startswith("self.") else dated or (particular and lasting)
+        return bool(concrete) and sure
     if clause.time == "wish" or (clause.verb in {"", "be"} and not particular):
-        return None
+        return False
     if clause.negative and not (clause.change or clause.verb in {"have", "drink", "eat", "smoke"}):
-        return None
-    subject = _FIRST_PERSON.search(" ".join(plain.split()[:4]))
-    if concrete and (clause.verb in _LASTING or (clause.change and not over)) and (subject or dated):
-        return "event"
+        return False
     if (clause.negative and clause.change and clause.verb in _HABITS) or (dated and clause.verb == "fli"):
-        return "event"
-    if clause.verb == "have" and clause.time == "now" and concrete and subject:
-        return "value" if particular or len(concrete) >= _LEAST_EVENT else None
-    return "event" if concrete and particular and told and (subject or dated) else None
+        return True
+    subject = bool(_FIRST_PERSON.search(" ".join(plain.split()[:4])))
+    has = clause.verb == "have" and clause.time == "now" and telling
+    lasting = has or clause.verb in _LASTING or (clause.change and not over)
+    return bool(concrete) and (subject or dated) and (lasting or (particular and told))
 
 
-def _terse(plain: str) -> Slot | None:
-    """The slot of a note without a sentence around it: "no dairy", "FastAPI + Postgres 15", "bday is on the 19th"."""
+def _is_known(clause: Clause, *, changing: bool, dated: bool, telling: bool) -> bool:
+    """Whether the listener can tell which thing is meant: one of the user's, or named with its time or its change."""
+    first = clause.thing[0].lower()
+    near = any(word[0].isdigit() or word.lower() in _NEAR for word in clause.rest[:_NEXT])
+    timed = near and (dated or changing or not {"every", "each"}.isdisjoint(clause.rest))
+    changed = clause.change or changing or "not" in clause.rest
+    return (
+        clause.definite
+        or first in lexicon.ATTRIBUTES
+        or (timed and len(clause.thing) <= _LONGEST_KNOWN and first not in _UNNAMED)
+        or (changed and len(clause.thing) <= _LONGEST_CHANGED and first not in _NO_THING)
+        or (telling and clause.verb == "be" and lexicon.WEEKDAYS.issuperset(clause.thing))
+    )
+
+
+def _is_terse(plain: str) -> bool:
+    """Whether it notes something without a sentence around it: "no dairy", "FastAPI + Postgres 15", "bday: 3 May"."""
     bare = plain.strip().rstrip(".! ")
     words = bare.lower().replace(",", " ").split()
     if not words or is_addressed(bare) or len(bare) > 120 or is_gerund(words[0]) or bare.endswith("?"):
-        return None
+        return False
     if words[0] == "no" and len(words) > 1 and _FOODS.issuperset(stem(word) for word in words if word not in _JOINTS):
-        return "health"
-    if _APPOINTMENT.match(bare) and words[0] not in _VAGUE and not is_past(words[0]):
-        return "event"
+        return True
     if (_NAMED_VALUE.match(bare) or _KEYED.match(bare)) and len(words) > 1 and not _PRAISED.search(bare):
-        return "value"
-    return "value" if _STACK.match(bare) and _NUMBERED.search(bare) and not is_past(words[0]) else None
+        return True
+    noted = (_APPOINTMENT.match(bare) and words[0] not in _VAGUE) or (_STACK.match(bare) and _NUMBERED.search(bare))
+    return bool(noted) and not is_past(words[0])
 
 
 _JOINTS = frozenset({"no", "and", "or"})
