@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from agent_memory.calibration import OFF_TOPIC
 from agent_memory.language.offline.text import canon, content_words
@@ -70,7 +70,7 @@ def reflect(data: ReflectInput) -> ReflectOutput:
     insights: list[Insight] = []
     for lesson, pair, refs in found:
         title = "Trouble that comes up" if lesson else "Comes up"
-        phrase = _phrase(words[refs[0]], pair)
+        phrase = " ".join(word for stem, word in words[refs[0]].items() if stem in pair)
         insights.append(
             Insight(
                 kind="lesson" if lesson else "insight",
@@ -130,8 +130,3 @@ def _words(memory: FactView) -> dict[str, str]:
     for word in [word for word in content_words(memory.content) if word.isalpha() and len(word) > 2][:_MOST_WORDS]:
         said.setdefault(canon(word), word)
     return said
-
-
-def _phrase(words: Mapping[str, str], pair: Sequence[str]) -> str:
-    """Two words as a memory has them, in its order."""
-    return " ".join(word for stem, word in words.items() if stem in pair)

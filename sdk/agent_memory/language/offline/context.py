@@ -144,16 +144,13 @@ def dating(
             continue
         if moment.role in {"until", "till", "through"} or (moment.role in {"to", "and"} and start is not None):
             end = end or (moment.first if moment.grain in {"month", "season", "year"} else moment.last)
-        elif valued or start is not None or (changing and (moment.role == "to" or _is_new_value(ahead))):
+        elif valued or start is not None:
             continue
+        elif changing and (moment.role == "to" or (_MOVED.search(ahead) and not _MOVED_TO.search(ahead))):
+            continue  # what something was moved to; behind "I moved to Porto" it is when that was
         elif kind != "requirement" or moment.role in {"from", "since", "as of", "of"}:
             start = moment.first
     return start, end if end and (start is None or end > start) else None
-
-
-def _is_new_value(ahead: str) -> bool:
-    """Whether a time is what something was moved to. Behind "I moved to Porto" it is when that was."""
-    return bool(_MOVED.search(ahead)) and not _MOVED_TO.search(ahead)
 
 
 def with_dates(text: str, found: Sequence[Moment]) -> str:

@@ -118,8 +118,6 @@ def parse(sentence: str) -> Clause | None:
     if speaker and owner.split(".")[0] == "self":
         owner = speaker[1].split()[0].lower() + owner.removeprefix("self")
     verb, after = _verb(rest, marks, person=not thing)
-    if not verb and not thing:
-        return None
     return Clause(owner, tuple(thing), verb, tuple(after), definite, marks.time, marks.negative, marks.change,
                   marks.hedged, marks.additive, marks.perfect, aside)  # fmt: skip
 
@@ -169,8 +167,6 @@ def _subject(words: list[str]) -> _Subject:
     together = next((at for at in range(1, len(lower) - 1) if lower[at : at + 2] == ["and", "i"]), 0)
     if together or (first in {"i", "we", "user"} and second):
         return "self", [], words[together + 2 if together else 1 :], True
-    if (first, second) in {("the", "user"), ("let", "us")}:
-        return "self", [], words[2:], True
     if first in {"my", "our", "mine", "user's"}:
         return _possessed("self", words[1:])
     if first.endswith("'s") and words[0][0].isupper() and first not in {"it's", "that's", "here's"}:
@@ -197,7 +193,8 @@ def _possessed(owner: str, words: list[str]) -> _Subject:
     """What follows a possessive: one of the owner's people, or a thing of the owner's."""
     head = words[0].lower() if words else ""
     bare, rest = head.removesuffix("'s"), words[1:]
-    if bare not in lexicon.KIN or (head == bare and rest and _continues_noun(rest[0].lower())):
+    named_thing = head == bare and rest and rest[0].lower() in lexicon.ATTRIBUTES | lexicon.TOPIC_HEADS  # "dog class"
+    if bare not in lexicon.KIN or named_thing:
         return _noun_phrase(owner, words)
     person = f"{owner}.{canon(bare)}"
     if head != bare:
@@ -213,8 +210,9 @@ def _possessed(owner: str, words: list[str]) -> _Subject:
 def _noun_phrase(owner: str, words: list[str], *, definite: bool = True) -> _Subject:
     """The words up to the first that may be the clause's verb; a colon stands for one."""
     # A note has no verb: "bins wed", "locker 88", "amlodipine 5 mg at night".
-    size = next((at for at, word in enumerate(words[: _LONGEST_NOTED + 1]) if at and _is_noted(word)), 0)
-    size = size if len(words) <= _LONGEST_NOTE else 0
+    noted = words[: _LONGEST_NOTED + 1] if len(words) <= _LONGEST_NOTE else []
+    is_value = [word[0] in "$€£¥0123456789" or word.lower().removesuffix("s") in lexicon.WEEKDAYS for word in noted]
+    size = next((at for at, found in enumerate(is_value) if at and found), 0)
     for at, word in enumerate(words):
         following = words[at + 1].lower() if at + 1 < len(words) else ""
         if at and (word in {":", "="} or (word == "," and following[:1].isdigit())):
@@ -222,16 +220,6 @@ def _noun_phrase(owner: str, words: list[str], *, definite: bool = True) -> _Sub
         if at and word.lower() in lexicon.FINITE and not (size and "," in words[size:at]):
             return owner, words[:at], words[at:], definite
     return (owner, words[:size], ["is", *words[size:]], definite) if size else (owner, words, [], definite)
-
-
-def _is_noted(word: str) -> bool:
-    """Whether a word is a value that a note gives to the nouns before it: an amount, a time or a day."""
-    return word[0].isdigit() or word[0] in "$€£¥" or word.lower().removesuffix("s") in lexicon.WEEKDAYS
-
-
-def _continues_noun(word: str) -> bool:
-    """Whether a word after a noun makes it part of a longer noun phrase ("team budget", "dog food")."""
-    return word.isalpha() and (word in lexicon.ATTRIBUTES or word in lexicon.TOPIC_HEADS)
 
 
 def _name_size(words: list[str]) -> int:
@@ -316,8 +304,8 @@ def _small_word(word: str, following: str, marks: _Marks) -> int:
 
 def _main_verb(words: list[str], at: int, auxiliary: str, marks: _Marks, *, person: bool) -> tuple[str, list[str]]:
     word = words[at].lower()
-    if word == "got" and at + 1 < len(words) and _is_done(words[at + 1].lower()):  # "I got promoted"
-        at, word = at + 1, words[at + 1].lower()
+    if word == "got" and at + 1 < len(words) and (done := words[at + 1].lower()).endswith("ed") and done != "married":
+        at, word = at + 1, done  # "I got promoted"; who got married is married
     if auxiliary in {"be", "was"}:
         if word in {"called", "named"}:
             return ("name" if person else "be"), words[at + 1 :]
@@ -334,10 +322,6 @@ def _main_verb(words: list[str], at: int, auxiliary: str, marks: _Marks, *, pers
         going_on = {"since", "for"}.intersection(word.lower() for word in words[at:])
         marks.perfect = not going_on and word not in {"had", "lived", "worked"}
     return _framed(stem(word), words[at + 1 :], marks)
-
-
-def _is_done(word: str) -> bool:
-    return word.endswith("ed") and word != "married"  # who got married is married
 
 
 def _framed(verb: str, rest: list[str], marks: _Marks) -> tuple[str, list[str]]:

@@ -8,18 +8,15 @@ from dataclasses import dataclass
 from agent_memory.language.offline import claims as reading, lexicon
 from agent_memory.language.offline.claims import Claim, Verdict
 from agent_memory.language.offline.comparison import excludes, presumed_topic, same_claim, topic_key
-from agent_memory.language.offline.text import canon, canons, content_words
+from agent_memory.language.offline.text import canons, content_stems
 from agent_memory.language.tasks import Contradiction, Duplicates, FactView, ReconcileInput, ReconcileOutput
 from agent_memory.text import dates
 from agent_memory.text.restated import restates
 
 _FILLERS = canons(
-    (lexicon.ADVERBS - {"only", "ever", "hardly", "rarely", "almost", "nearly", "sometimes"})
-    | lexicon.words("big huge fan name call live base date day report")
-    | lexicon.CHANGING
-    | {word for entry in lexicon.OPENINGS for word in entry.split()}
+    lexicon.ADVERBS | lexicon.CHANGING | lexicon.words("big huge fan name call live base date day report")
 )
-"""Stems that do not make another statement: adverbs, openings, and what a claim implies ("is named")."""
+"""Stems that do not make another statement: adverbs, and what a claim implies ("is named")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +25,6 @@ class Statement:
 
     fact: FactView
     claims: tuple[Claim, ...]
-    words: tuple[str, ...]
     times: tuple[str, ...]
 
 
@@ -50,9 +46,8 @@ def reconcile(data: ReconcileInput) -> ReconcileOutput:
 
 def read(fact: FactView) -> Statement:
     """Reads one fact."""
-    words = tuple(word for word in map(canon, content_words(fact.content)) if word not in _FILLERS)
     times = tuple(moment.label for moment in dates.find(fact.content, fact.said_at))
-    return Statement(fact, reading.read(fact.content, fact.said_at), words, times)
+    return Statement(fact, reading.read(fact.content, fact.said_at), times)
 
 
 def _with_presumed_topics(statements: list[Statement]) -> list[Statement]:
@@ -84,11 +79,11 @@ def duplicates(one: Statement, two: Statement) -> bool:
     return all(same_claim(first, second) for first, second in zip(one.claims, two.claims, strict=True))
 
 
-def _left_over(statement: Statement) -> set[str]:
+def _left_over(statement: Statement) -> frozenset[str]:
     """The stems of a statement that its claims do not cover."""
-    covered = {stem for claim in statement.claims for stem in claim.topic}
-    covered |= {str(stem) for claim in statement.claims for value in claim.values for stem in value.core}
-    return {word for word in statement.words if word.isalpha()} - covered
+    values = frozenset[object]().union(*(one.core for claim in statement.claims for one in claim.values))
+    covered = values.union(*(claim.topic for claim in statement.claims))
+    return frozenset(filter(str.isalpha, content_stems(statement.fact.content))) - covered - _FILLERS
 
 
 def _groups(statements: list[Statement]) -> list[Duplicates]:
@@ -100,18 +95,7 @@ def _groups(statements: list[Statement]) -> list[Duplicates]:
         else:
             known.append(statement)
     return [
-        Duplicates(refs=[statement.fact.ref for statement in group], content=_fullest(group))
-        for group in groups
+        Duplicates(refs=[statement.fact.ref for statement in group], content=group[0].fact.content)
+        for group in groups  # the newest first: of two that differ in a word, it is how it is now
         if len(group) > 1
     ]
-
-
-def _fullest(group: list[Statement]) -> str:
-    """The newest of the statements, or the longest of those that say all that the newest does and more.
-
-    Length alone never chooses: of two that differ in a word, the newer one is how it is now.
-    """
-    newest = max(group, key=lambda statement: statement.fact.said_at)
-    told = set(newest.words)
-    fuller = [one for one in group if told <= set(one.words)]
-    return max(fuller, key=lambda one: (len(set(one.words)), one.fact.said_at)).fact.content

@@ -41,7 +41,6 @@ _NOTED_DAYS = bounded(rf"^(?:{_DAY})(?:(?:,? (?:and )?|/)(?:{_DAY}))*(?= ?[,;]|$
 """Days that a note gives to what it is about ("gym tue, fri")."""
 _WRITTEN = bounded(rf"^\d.*{plain_words(lexicon.MONTHS)}|^{plain_words(lexicon.MONTHS)}\b.*\d", re.I)
 _YEAR_BEHIND = bounded(r" \d{4}$")
-_VERSION = bounded(r"\bv?\d+(?:\.\d+)+\b")
 _PERIODS = {"hr": "hour", "h": "hour", "wk": "week", "mo": "month", "yr": "year", "weekly": "week", "monthly": "month"}
 _NO_UNIT = lexicon.STOPWORDS | lexicon.MONTHS | {"total", "max", "maximum", "minimum", "instead", "each", "people"}
 
@@ -135,10 +134,7 @@ def _clock(text: str) -> Value | None:
 
 
 def read_number(text: str) -> Value | None:
-    """The amounts that a text names, with their units: money, counts, rates, versions."""
-    version = _VERSION.search(text)
-    if version and not bounded(r"[$€£¥%]").search(text) and version[0].count(".") + version[0].startswith("v") > 1:
-        return Value("number", frozenset({(version[0].lstrip("v"), "version")}), text, shown=version[0])
+    """The amounts that a text names, with their units: money, counts, rates."""
     amounts: set[str | tuple[str, ...]] = set()
     shown = ""
     for match in NUMBER.finditer(text):
