@@ -244,47 +244,24 @@ def _name_size(words: list[str]) -> int:
 def _verb(words: list[str], marks: _Marks, *, person: bool) -> tuple[str, list[str]]:
     """Walks over auxiliaries, negation and adverbs to the main verb; `person`: whether the subject is one."""
     at, auxiliary = 0, ""
-    lower = [*(word.lower() for word in words), "", "", ""]
+    lower = [*(word.lower() for word in words), "", ""]
     while at < len(words):
-        word, following = lower[at], lower[at + 1]
-        if step := _small_word(word, following, marks):
-            at += step
-        elif word in BE:
-            auxiliary = "was" if word in {"was", "were"} else "be"
-            at += 1
-        elif word in {"have", "has", "had"} and (following in {"to", "got"} or is_participle(_next(lower, at))):
-            auxiliary = "must" if following == "to" else "have"
-            marks.time = "past" if word == "had" and following == "to" else marks.time
-            at += 1
-        elif word in {"do", "does", "did"} and following and (marks.negative or following == "not" or word == "did"):
-            marks.time = "past" if word == "did" else marks.time
-            auxiliary = "do"
-            at += 1
-        elif word == "to" or (word == "got" and auxiliary == "have"):
-            at += 1
-        elif auxiliary == "be" and word in {"going", "about"} and following == "to" and words[at + 2 : at + 3]:
-            marks.time, auxiliary = "ahead", ""
-            at += 2
-        else:
-            break
-    if at >= len(words):
-        return ("be", []) if auxiliary in {"be", "was"} else ("", [])
-    return _main_verb(words, at, auxiliary, marks, person=person)
+        step, auxiliary = _step(lower[at:], auxiliary, marks)
+        if not step:
+            return _main_verb(words, at, auxiliary, marks, person=person)
+        at += step
+    return ("be", []) if auxiliary in {"be", "was"} else ("", [])
 
 
-def _next(lower: list[str], at: int) -> str:
-    """The next word that is neither an adverb nor "not"."""
-    return next((word for word in lower[at + 1 :] if word not in lexicon.ADVERBS and word != "not"), "")
-
-
-def _small_word(word: str, following: str, marks: _Marks) -> int:
-    """How many words to step over at a negation, modal or adverb, whose meaning is noted."""
+def _step(words: list[str], auxiliary: str, marks: _Marks) -> tuple[int, str]:
+    """How many words to step over, 0 at the main verb, and the auxiliary so far; what they mean is noted."""
+    word, following = words[:2]
     if word == "no" and following == "longer":
         marks.negative = marks.change = True
-        return 2
-    if word == "used" and following == "to":
+        return 2, auxiliary
+    if (word, following) in {("used", "to"), ("had", "to")}:
         marks.time = "past"
-        return 2
+        return (2, auxiliary) if word == "used" else (1, "must")
     if word in {"not", "never"}:
         marks.negative = True
     elif word in lexicon.MODALS:
@@ -297,9 +274,23 @@ def _small_word(word: str, following: str, marks: _Marks) -> int:
         marks.change |= word in lexicon.CHANGE_WORDS
         marks.hedged |= word in lexicon.HEDGES
         marks.additive |= word in {"also", "too"}
-    elif word not in {"can", "must"}:
-        return 0
-    return 1
+    elif word in BE:
+        auxiliary = "was" if word in {"was", "were"} else "be"
+    elif word in {"have", "has", "had"}:
+        # The next word that is neither an adverb nor "not" tells "have done" from "have a dog".
+        verb = next((one for one in words[1:] if one not in lexicon.ADVERBS and one != "not"), "")
+        if following not in {"to", "got"} and not is_participle(verb):
+            return 0, auxiliary
+        auxiliary = "must" if following == "to" else "have"
+    elif word in {"do", "does", "did"} and following and (marks.negative or following == "not" or word == "did"):
+        marks.time = "past" if word == "did" else marks.time
+        auxiliary = "do"
+    elif auxiliary == "be" and word in {"going", "about"} and following == "to" and words[2]:
+        marks.time = "ahead"
+        return 2, ""
+    elif word not in {"can", "must", "to"} and (word, auxiliary) != ("got", "have"):
+        return 0, auxiliary
+    return 1, auxiliary
 
 
 def _main_verb(words: list[str], at: int, auxiliary: str, marks: _Marks, *, person: bool) -> tuple[str, list[str]]:
