@@ -70,11 +70,10 @@ _OFTEN = bounded(
     re.I,
 )
 _TAIL = bounded(r"^(?:.*?\b)?(?:(?:of|for|in) (?P<what>(?:(?:the|our|my) )?[\w-]+(?: [a-z]+)?))")
+_EATING = bounded(r"^(?:to )?(?:(?:eating|drinking|having|good) )+")
+_LISTED = bounded(r",|\band\b|\bor\b|&")
 _RATHER = bounded(r"\b(?:over|rather than|instead of|to)\s")
-_SAME_VERB = {
-    "resid": "live", "settl": "live", "reloc": "live", "based": "live", "located": "live", "living": "live",
-    "join": "work",
-}  # fmt: skip
+_SAME_VERB = {"join": "work"} | dict.fromkeys(("resid", "settl", "reloc", "based", "located", "living"), "live")
 _SWITCHING = stems(lexicon.SWITCHING)
 _CHANGING = stems(lexicon.CHANGING | lexicon.words("leave quit sell")) | _SWITCHING
 _PLAIN_VERBS = stems(lexicon.CHANGING | lexicon.words("be have cost plan set hold take get pay book arrange cancel"))
@@ -86,28 +85,23 @@ _ENDING = stems(lexicon.words("sell cancel drop ditch fire sack"))
 _THE = bounded(r"^(?:the|my|our) ", re.I)
 _WITH_WHOM = bounded(r"\bwith (?:(?:the|our|my|all) )?(?-i:[a-z])[\w-]+", re.I)
 ONE_AT_A_TIME = lexicon.words("live work drive manag role name")
-_STATUS = {
-    "diet": frozenset(lexicon.DIETS), "marit": lexicon.words("single married engaged divorced widowed separated"),
-}  # fmt: skip
+_MARITAL = lexicon.words("single married engaged divorced widowed separated")
+_STATUS = {"diet": frozenset(lexicon.DIETS), "marit": _MARITAL}
 """States of which a person has one at a time."""
 
 
 @lru_cache(maxsize=4096)
 def read(text: str, said_at: datetime) -> tuple[Claim, ...]:
     """The claims of a text of one or more sentences."""
-    pieces = [
-        part.text for sentence in sentences(text) for part in statements.parts(sentence, reasons=False) or [sentence]
-    ]
-    clauses = filter(None, (parse(clause) for piece in pieces for clause in _clauses(piece)))
+    pieces = (piece for one in sentences(text) for piece in statements.parts(one, reasons=False) or [one])
+    clauses = filter(None, (parse(clause) for piece in pieces for clause in _clauses(piece.text)))
     return tuple(dict.fromkeys(claim for one in clauses for claim in _claims(one, said_at) if claim.topic))
 
 
 def _clauses(sentence: str) -> list[str]:
     """A sentence cut where a further verb of the same subject begins."""
     shared = _SHARED_SUBJECT.match(sentence)
-    if shared is None:
-        return [sentence]
-    return [f"{shared['subject']}{shared['first']}", f"{shared['subject']} {shared['second']}"]
+    return [f"{shared[1]}{shared['first']}", f"{shared[1]} {shared['second']}"] if shared else [sentence]
 
 
 def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
@@ -117,21 +111,12 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     wished = clause.time == "wish" and (clause.hedged or clause.verb != "fli")
     if over or wished or (clause.time == "ahead" and not clause.thing):
         return []
-    base = Claim(
-        "",
-        frozenset(),
-        (),
-        True,
-        clause.negative,
-        clause.change,
-        clause.hedged,
-        clause.additive and clause.verb != "move",
-    )  # who "also moved" lives in one place
     thing = " ".join(clause.thing) or (clause.aside if clause.owner == "it" else "")
     # What follows a comma tells why or where, and no value.
     plain = _ADDED.sub("", clause.after) if changing else clause.after
     old, after = _replaced(plain) if changing else (None, plain) if clause.negative else _contrasted(plain, said_at)
-    base = replace(base, replaced=old)
+    additive = clause.additive and clause.verb != "move"  # who "also moved" lives in one place
+    base = Claim("", frozenset(), (), True, clause.negative, clause.change, clause.hedged, additive, old)
     if not clause.thing and (told := _of_person(clause, base)):
         return told
     what = bounded(r"(?:the|my|our) (?P<what>.+?) (?:to|till|until) (?P<new>.+)").match(after) if changing else None
@@ -141,16 +126,16 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
         found, bare = [], _OFTEN.sub("", after)
     first = clause.rest[0].lower() if clause.rest else ""
     verb = _SAME_VERB.get(first if clause.verb == "be" else clause.verb, clause.verb)
-    if clause.verb in _PLAIN_VERBS and verb == clause.verb:
-        verb = ""
     bare = bare.removeprefix(first) if verb == "live" and clause.verb == "be" else bare
     named = [value for value in found if value.kind == "text"]
     if clause.verb == "start" and first == "at" and named:
         verb = "work"
-    if named and not thing and (first == "on" if clause.verb == "be" else clause.verb in _SWITCHING):
-        verb = "use"
-    if not thing and clause.verb == "move" and named:
+    elif named and not thing and clause.verb == "move":
         verb = "live"
+    elif named and not thing and (first == "on" if clause.verb == "be" else clause.verb in _SWITCHING):
+        verb = "use"
+    elif clause.verb in _PLAIN_VERBS and verb == clause.verb:
+        verb = ""
     married = "marri" in content_stems(clause.after) or clause.verb == "marri"
     topic = (content_stems(f"{thing} {bare} {clause.aside}") | ({verb} if verb else set())) - _FRAME
     if verb in {"use", "chat"} and (others := _WITH_WHOM.search(after)):  # Slack with clients is not Slack for all.
@@ -167,13 +152,11 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     if topic == {verb} and of_many and not (thing or changing or topic & ONE_AT_A_TIME):
         # A bare verb does not say what its value is of: one uses several tools, and achieves several shares.
         lasting, base = False, replace(base, change=False)
-    left = (
-        bool(named)
-        and not named[0].said.endswith("'s")
-        and (clause.verb in {"leav", "quit"} or (clause.verb == "move" and after.startswith("out of")))
-    )
-    if left or clause.verb == "cancel":
-        topic, found = (frozenset({"live" if clause.verb == "move" else "work"}), named) if left else (topic, found)
+    leaving = clause.verb in {"leav", "quit"} or (clause.verb == "move" and after.startswith("out of"))
+    if leaving and named and not named[0].said.endswith("'s"):
+        topic, found = frozenset({"live" if clause.verb == "move" else "work"}), named
+        base = replace(base, negative=True, change=True)
+    elif clause.verb == "cancel":
         base = replace(base, negative=True, change=True)
     if ended and not clause.negative:
         topic, found, base = frozenset({"tool"}), [], replace(base, replaced=values.text(ended[0]), negative=False)
@@ -184,8 +167,6 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
         found = [values.text(said)]
         lasting = "favorit" in topic  # "My job is fun" says nothing against "My job is hard".
         topic -= content_stems(said)
-    if not found and (len(topic) > 6 or not clause.verb):
-        return []
     if not topic and (old is not None or (changing and named)):
         topic = frozenset({"tool"})
     change = base.change or changing or clause.verb in {"reloc", "join", "marri"} or (verb == "work" != clause.verb)
@@ -200,19 +181,13 @@ def _of_person(clause: Clause, base: Claim) -> list[Claim]:
     def claim(topic: Iterable[str], *said: Value, change: bool = False) -> list[Claim]:
         return [replace(base, topic=frozenset(topic), values=said, change=base.change or change)]
 
-    for status, names in _STATUS.items():
+    for status, names in _STATUS.items() if verb in {"be", "go", "get", "turn", "becom", "follow"} else ():
         word = next((word for word in after.lower().replace(" free", "-free").split()[:4] if word in names), None)
-        if (
-            word
-            and verb in {"be", "go", "get", "turn", "becom", "follow"}
-            and not (verb == "get" and _NAME.search(after))
-        ):
+        if word and not (verb == "get" and _NAME.search(after)):
             return claim({status}, Value("text", frozenset({word}), word, shown=word), change=verb != "be")
     if verb == "prefer" and not clause.negative:
         chosen, _, other = _RATHER.sub("|", after.removeprefix("to ")).partition("|")
-        words = [word for word in values.head(chosen).split() if word not in lexicon.STOPWORDS]
-        if not words:
-            return []
+        words = [word for word in values.head(chosen).split() if word not in lexicon.STOPWORDS] or [chosen]
         value = values.text(" ".join(words[:-1] if len(words) > 1 and not other else words))
         return claim(content_stems(f"{chosen} {other}" if other else words[-1]) | {"prefer"}, value)
     if verb == "report" and (name := bounded(r"to (.+)").match(after)):
@@ -222,11 +197,9 @@ def _of_person(clause: Clause, base: Claim) -> list[Claim]:
         sign, base = -1, replace(base, negative=False)
     if not (sign or verb in {"eat", "drink", "any"}):
         return []
-    plain = _OFTEN.sub("", after)
-    plain = bounded(r"^(?:to )?(?:(?:eating|drinking|having|a|an|the|any|my|to|good) )+").sub("", plain)
-    parts = bounded(r",|\band\b|\bor\b|&").split(plain)
+    plain = _EATING.sub("", _OFTEN.sub("", after))
     base = replace(base, negative=base.negative != (sign < 0))
-    topics = [content_stems(part) for part in parts]
+    topics = [content_stems(part) for part in _LISTED.split(plain)]
     return [replace(base, topic=topic | {"love"}) for topic in topics if 0 < len(topic) <= 5]
 
 

@@ -12,7 +12,7 @@ from agent_memory.language.offline.values import Value
 _WEAK = canons(lexicon.WEAK_TOPICS)
 _PLAIN_FRAMES = stems(lexicon.TOOL_VERBS | lexicon.words("tool live work")) | _WEAK
 _MANY = canons(lexicon.MANY_KIN)
-_MEASURES = canons(lexicon.DEPENDENT | lexicon.MEASURES)
+_MEASURES = canons(lexicon.MEASURES)
 
 
 def excludes(newer: Claim, older: Claim) -> Verdict | None:

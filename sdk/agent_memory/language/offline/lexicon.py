@@ -238,8 +238,6 @@ ATTRIBUTES = MEASURES | words("""
 """)
 """What things and people have: a time, a name, an amount."""
 
-DEPENDENT = words("budget cost price fee quota headcount venue")
-"""Attributes that say nothing without what they are of."""
 WEAK_TOPICS = words("""
     trip vacation holiday project thing plan event app application service programme team system total overall whole
     current upcoming final original main date day time new next monthly annual yearly weekly daily amount number remodel
