@@ -133,4 +133,4 @@ def test_topics_and_names_are_found() -> None:
 def test_a_procedure_starts_at_its_goal() -> None:
     found = find_procedure("Good morning. To restart the worker: stop it, then run make start. Thanks!")
     assert found is not None
-    assert found.quote.startswith("To restart the worker")
+    assert found.text.startswith("To restart the worker")

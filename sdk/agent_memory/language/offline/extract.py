@@ -46,8 +46,9 @@ def of_turn(turn: TurnView, before: list[TurnView]) -> list[ExtractedMemory]:
     own = statements.own_sentences(turn.content)
     readable = turn.content[: own[-1].start + len(own[-1].text)] if own else ""
     procedure = procedures.find(readable)
-    found: list[tuple[int, ExtractedMemory]] = [(procedure.start, _procedural(procedure, turn))] if procedure else []
-    loose = [sentence for sentence in own if not procedure or not procedure.start <= sentence.start < procedure.end]
+    start, end = (procedure.start, procedure.start + len(procedure.text)) if procedure else (0, 0)
+    found = [(start, _procedural(procedure.text, turn))] if procedure else []
+    loose = [one for one in own if not start <= one.start < end]
     judged = {memory.content.lower(): (start, memory) for start, memory in _memories(loose, turn, before)}
     best = sorted(judged.values(), key=lambda pair: -pair[1].importance)
     found += best[: MOST_PER_TURN - len(found)]
@@ -137,10 +138,9 @@ def _name(turn: TurnView) -> str:
     return turn.name.split()[0] if turn.name and turn.name.strip() else ""
 
 
-def _procedural(procedure: procedures.Procedure, turn: TurnView) -> ExtractedMemory:
+def _procedural(quote: str, turn: TurnView) -> ExtractedMemory:
     return ExtractedMemory(
-        type="procedural", quote=procedure.quote, turns=[turn.ref], importance=0.7,
-        content=context.tidy("\n".join(filter(None, map(str.strip, procedure.quote.split("\n"))))),
-        confidence=min(kinds.confidence_of(piece.text) for piece in sentences(procedure.quote)),
-        tags=topics.tags(procedure.quote),
+        type="procedural", quote=quote, turns=[turn.ref], importance=0.7, tags=topics.tags(quote),
+        content=context.tidy("\n".join(filter(None, map(str.strip, quote.split("\n"))))),
+        confidence=min(kinds.confidence_of(piece.text) for piece in sentences(quote)),
     )  # fmt: skip

@@ -303,7 +303,7 @@ def _main_verb(words: list[str], at: int, auxiliary: str, marks: _Marks, *, pers
         passive = not person and (is_past(word) or word in lexicon.BASE_OR_PAST)
         if auxiliary == "was" and marks.time == "now" and not passive:
             marks.time = "past"
-        if not (passive or (is_gerund(word) and word not in lexicon.PRAISE)):
+        if not (passive or (is_gerund(word) and word not in lexicon.EMOTIONS)):
             return "be", words[at:]
         if auxiliary == "be" and stem(word) in {"move", "reloc", "switch", "migrat", "leav", "join", "retir", "marri"}:
             marks.time = "ahead"

@@ -179,18 +179,13 @@ GENERIC = words("""
 """So general that a sentence of nothing else tells nothing."""
 
 EMOTIONS = words("""
-    happy glad excited proud sorry sure thrilled grateful thankful ready okay ok fine good great sad upset worried
-    nervous anxious tired exhausted busy stressed overwhelmed delighted pleased interested keen confident certain
-    joking back here right wrong afraid surprised relieved motivated hungry bored late sick done stuck lost confused
+    happy glad excited proud sorry sure thrilled grateful thankful ready okay ok fine sad upset worried nervous anxious
+    tired exhausted busy stressed overwhelmed delighted pleased interested keen confident certain joking back here right
+    wrong afraid surprised relieved motivated hungry bored late sick done stuck lost confused good great nice cool fun
+    amazing awesome wonderful incredible fantastic beautiful lovely perfect bad awful terrible horrible hard tough easy
+    important worth funny cute sweet weird strange annoying boring interesting exciting blast adorable crucial
 """)
-"""What people are for a while, and say of themselves in passing."""
-
-PRAISE = words("""
-    good great nice cool fun amazing awesome wonderful incredible fantastic beautiful lovely perfect bad awful terrible
-    horrible hard tough easy important worth funny cute sweet weird strange annoying boring interesting exciting blast
-    adorable crucial
-""")
-"""What people call a thing without telling what it is."""
+"""What people are for a while and say of themselves in passing, or call a thing without telling what it is."""
 
 WEAK_VERBS = words("""
     think know see guess agree hope understand mean bet believe appreciate imagine wonder remember hear feel wish

@@ -7,9 +7,8 @@ this".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
-from agent_memory.language.offline.text import sentences, straighten
+from agent_memory.language.offline.text import Sentence, sentences, straighten
 from agent_memory.text.patterns import either, linear
 
 _LISTED = linear(r"^[ \t]*(?:\d{1,2}[.)]|step \d+[:.)]?)[ \t]+(?P<step>\S.*)$", re.I | re.M)
@@ -54,38 +53,25 @@ _TOLD = linear(rf"\b(?:i|we) {either('went ran did had was were got saw took mad
 _LONGEST = 1_500
 
 
-@dataclass(frozen=True, slots=True)
-class Procedure:
-    """A how-to: the words of the turn that give it, and where they stand."""
-
-    quote: str
-    start: int
-
-    @property
-    def end(self) -> int:
-        """Where the how-to ends in the turn."""
-        return self.start + len(self.quote)
-
-
-def find(content: str) -> Procedure | None:
+def find(content: str) -> Sentence | None:
     """The how-to that a turn gives, if it gives one."""
     if content.rstrip().endswith("?") or len(content) > 4 * _LONGEST:
         return None
     return _listed(content) or _in_a_line(content) or _told(content)
 
 
-def _in_a_line(content: str) -> Procedure | None:
+def _in_a_line(content: str) -> Sentence | None:
     """A line with its steps numbered inside it: "To rotate: 1) make a key 2) update it"."""
     for line in content.splitlines():
         numbers = [int(match[1]) for match in _NUMBER_INSIDE.finditer(line)]
         quote = line.strip()
         stepwise = len(_STEP_INSIDE.findall(quote)) * 2 >= len(numbers) and len(quote) <= _LONGEST
         if len(numbers) >= 2 and numbers == list(range(1, len(numbers) + 1)) and stepwise:
-            return Procedure(quote, content.index(quote))
+            return Sentence(quote, content.index(quote))
     return None
 
 
-def _listed(content: str) -> Procedure | None:
+def _listed(content: str) -> Sentence | None:
     """Two or more numbered steps, with the line that introduces them."""
     steps = list(_LISTED.finditer(content))
     orders = sum(bool(_STEP.search(step["step"])) for step in steps)
@@ -96,31 +82,26 @@ def _listed(content: str) -> Procedure | None:
     if introduction and not introduction[-1].text.endswith((".", "?", "!")):
         start = above.rfind("\n") + 1 + introduction[-1].start
     quote = content[start : steps[-1].end()]
-    return Procedure(quote, start) if len(quote) <= _LONGEST else None
+    return Sentence(quote, start) if len(quote) <= _LONGEST else None
 
 
-def _told(content: str) -> Procedure | None:
+def _told(content: str) -> Sentence | None:
     """A run of sentences that give steps in order, from the one that names the goal."""
     pieces = sentences(content)
+    plain = [straighten(piece.text) for piece in pieces]
     ends = list(range(len(pieces)))  # where the run of steps that follows each sentence ends
-    for at in range(len(pieces) - 2, -1, -1):
-        if _is_next_step(pieces[at + 1].text):
-            ends[at] = ends[at + 1]
-    for at, piece in enumerate(pieces):
-        text = straighten(piece.text)
+    for at in range(len(pieces) - 1, 0, -1):
+        if not plain[at].endswith("?") and (_SEQUENCE.search(plain[at]) or _STEP.match(plain[at])):
+            ends[at - 1] = ends[at]
+    for at, (piece, text) in enumerate(zip(pieces, plain, strict=True)):
         is_rule = _RULE.match(text) is not None
         if piece.text.endswith("?") or not (is_rule or _GOAL.match(text) or _FIRST.match(text)):
             continue
         last = pieces[ends[at]]
         quote = content[piece.start : last.start + len(last.text)]
         if len(quote) <= _LONGEST and (is_rule or _is_stepwise(straighten(quote))):
-            return Procedure(quote, piece.start)
+            return Sentence(quote, piece.start)
     return None
-
-
-def _is_next_step(text: str) -> bool:
-    plain = straighten(text)
-    return not text.endswith("?") and bool(_SEQUENCE.search(plain) or _STEP.match(plain))
 
 
 def _is_stepwise(text: str) -> bool:

@@ -36,7 +36,6 @@ _CHOICE = bounded(
 _SEEMS = bounded(r"\b(?:sound|look|seem|feel|make)s?\b", re.I)
 _EMPTY = (
     lexicon.EMOTIONS
-    | lexicon.PRAISE
     | lexicon.GENERIC
     | lexicon.words("""
     please thank thanks yes no sure ok okay exactly right correct yep nope great perfect agreed done deal go going ahead

@@ -38,7 +38,7 @@ _DANGLING = bounded(
 _OF_ANOTHER = bounded(
     r"(?:his|her|its|their|he|she|they|everyone|everybody|people|somebody|someone|nobody|no one|some|any|an?)\b", re.I
 )
-_EMPTY_PRAISE = (lexicon.PRAISE | lexicon.EMOTIONS) - {"ok", "okay", "fine"}
+_EMPTY_PRAISE = lexicon.EMOTIONS - {"ok", "okay", "fine"}
 _PRAISED = bounded(
     r"\b(?:am|is|are|was|were|looks?|looked|seems?|seemed|sounds?|sounded|feels?|felt|be|been)(?: \w+)? "
     rf"(?:(?:so|really|very|super|such|pretty|a|an|the) )*{plain_words(_EMPTY_PRAISE)}\b"
@@ -112,7 +112,7 @@ WEAK = stems(lexicon.WEAK_VERBS)
 _CHANGING, _LASTING, _HABITS = stems(lexicon.CHANGING), stems(lexicon.LASTING), stems(lexicon.HABITS) | {"any"}
 _FOODS = stems(food for foods in lexicon.FOODS.values() for food in foods)
 _VAGUE = (
-    lexicon.GENERIC | lexicon.EMOTIONS | lexicon.PRAISE | lexicon.ADVERBS | lexicon.WEEKDAYS | lexicon.TIME_WORDS
+    lexicon.GENERIC | lexicon.EMOTIONS | lexicon.ADVERBS | lexicon.WEEKDAYS | lexicon.TIME_WORDS
     | frozenset(lexicon.NUMBERS)
 )  # fmt: skip
 _LEAST_EVENT = 2
@@ -185,7 +185,7 @@ def is_note(plain: str, clause: Clause) -> bool:
     if value[:1] and value[0] in {"is", "are"}:
         value = words[len(key) + 1 + (value[1:] in (["at"], ["on"])) :][:2]
     is_value = bool(value) and (value[0][0].isdigit() or value[0] in lexicon.WEEKDAYS)
-    known = _NO_KEY | lexicon.STOPWORDS | lexicon.EMOTIONS | lexicon.PRAISE | lexicon.WEEKDAYS | lexicon.MONTHS
+    known = _NO_KEY | lexicon.STOPWORDS | lexicon.EMOTIONS | lexicon.WEEKDAYS | lexicon.MONTHS
     named = (
         not any(word in known or is_past(word) or is_gerund(word) for word in key)
         and "".join(key).replace("-", "").isalpha()
