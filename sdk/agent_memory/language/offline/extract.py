@@ -65,7 +65,7 @@ def _names(turns: Iterable[TurnView]) -> frozenset[str]:
     return frozenset(names | {name[:size] for name in names for size in (3, 4) if len(name) > size})
 
 
-def _memories(own: list[Sentence], turn: TurnView, before: list[TurnView]) -> Iterator[tuple[int, ExtractedMemory]]:
+def _memories(own: Sequence[Sentence], turn: TurnView, before: list[TurnView]) -> Iterator[tuple[int, ExtractedMemory]]:
     """The statements worth keeping, each with its place in the turn."""
     names = _names([turn, *before])
     nearest_first = [view.content for view in reversed(before) if view.role in {"user", "agent"}]
@@ -118,7 +118,7 @@ def _memory(
     )  # fmt: skip
 
 
-def _answer(turn: TurnView, before: list[TurnView], own: list[Sentence]) -> list[ExtractedMemory]:
+def _answer(turn: TurnView, before: list[TurnView], own: Sequence[Sentence]) -> list[ExtractedMemory]:
     """The memory of a short reply, the first sentence of a turn: its words, with the question that they answer."""
     alone = len(own) == 1
     reply = turn.content.strip() if alone else own[0].text

@@ -46,7 +46,7 @@ _LONGEST_NOTED, _LONGEST_NOTE = 3, 12
 """In words: what a note is about, and the whole of it. A choice."""
 _NOT_NAMES = (
     lexicon.GENERIC | lexicon.EMOTIONS | lexicon.ADVERBS | lexicon.WEAK_VERBS | lexicon.STOPWORDS | lexicon.KIN
-    | lexicon.CHANGING | lexicon.HABITS | lexicon.LASTING | lexicon.OPENINGS | lexicon.ATTRIBUTES | lexicon.TOPIC_HEADS
+    | lexicon.CHANGING | lexicon.LASTING | lexicon.OPENINGS | lexicon.ATTRIBUTES | lexicon.TOPIC_HEADS
     | frozenset(lexicon.LIKING) | frozenset(lexicon.DIETS) | frozenset().union(*lexicon.FOODS.values())
 )  # fmt: skip
 """Words that open a sentence with a capital without being anybody's name."""

@@ -96,10 +96,6 @@ def kind_of(text: str, clause: Clause | None) -> FactKind:
         return "decision"
     if _PREFERENCE.search(plain):
         return "preference"
-    if clause is not None and clause.owner == "self" and clause.negative and time == "now" and clause.verb in {
-        "drink", "eat", "fli", "any",
-    }:  # fmt: skip
-        return "preference"
     if time != "past" and (time in {"ahead", "wish"} or _CONTEXT.search(plain)):
         return "context"
     return "fact"

@@ -115,12 +115,6 @@ LIKING = {
 }  # fmt: skip
 """Verbs of liking, and which way they go."""
 
-HABITS = words("""
-    eat drink consume smoke vape play practise practice do run swim cycle ride hike climb ski dance sing paint knit bake
-    read watch use wear drive speak study attend volunteer meditate own fast exercise learn
-""")
-"""Verbs of what people do again and again."""
-
 CHANGING = words("""
     change move switch shift push postpone reschedule delay bump raise increase lower reduce cut drop update extend
     shorten bring set adjust rise grow slip go jump fall upgrade downgrade double

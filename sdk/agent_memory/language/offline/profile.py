@@ -26,7 +26,6 @@ _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 Section = Literal["personal", "preferences", "current_work", "environment", "constraints"]
 SECTIONS: tuple[Section, ...] = ("personal", "preferences", "current_work", "environment", "constraints")
 
-_ORIGIN = linear(r"\b(?:grew up|was born|am from|come from)\b", re.I)
 _OWN = linear(r"^(?:[^:]{1,40}: )?(?:i|im|we|my|our)\b|^(?:name|role|job|pronouns|address|timezone|tz): ", re.I)
 _YEARLY = linear(r"\b(?:birthday|bday|anniversary|born)\b", re.I)
 _UNDER_WAY = bounded(r"^(?:[^:]{1,40}: )?\S+ (?:am|are|is) (?:\w+ )?\w+ing\b", re.I)
@@ -89,7 +88,7 @@ def _lasts(statement: Statement) -> bool:
         return is_standing_order(text)
     if _is_dated(statement) and not _YEARLY.search(text):
         return False
-    if kind == "requirement" or _ORIGIN.search(plain):
+    if kind == "requirement":
         return True
     if clause is None:
         return kind == "preference" or _LIMITS.search(plain) is not None

@@ -109,7 +109,7 @@ _FOUND_OUT = bounded(
 """What trouble turned out to come from, or to need: nobody wants to look for it again."""
 WEAK = stems(lexicon.WEAK_VERBS)
 """Verbs of mind and speech, which tell nothing themselves."""
-_CHANGING, _LASTING, _HABITS = stems(lexicon.CHANGING), stems(lexicon.LASTING), stems(lexicon.HABITS) | {"any"}
+_CHANGING, _LASTING = stems(lexicon.CHANGING), stems(lexicon.LASTING)
 _FOODS = stems(food for foods in lexicon.FOODS.values() for food in foods)
 _VAGUE = (
     lexicon.GENERIC | lexicon.EMOTIONS | lexicon.ADVERBS | lexicon.WEEKDAYS | lexicon.TIME_WORDS
@@ -233,7 +233,7 @@ def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *,
         return False
     if clause.negative and not (clause.change or clause.verb in {"have", "drink", "eat", "smoke"}):
         return False
-    if (clause.negative and clause.change and clause.verb in _HABITS) or (dated and clause.verb == "fli"):
+    if (clause.negative and clause.change) or (dated and clause.verb == "fli"):
         return True
     subject = bool(_FIRST_PERSON.search(" ".join(plain.split()[:4])))
     has = clause.verb == "have" and clause.time == "now" and telling

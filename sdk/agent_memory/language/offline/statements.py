@@ -10,7 +10,7 @@ from agent_memory.language.offline import lexicon, speech
 from agent_memory.language.offline.grammar import parse
 from agent_memory.language.offline.text import LONGEST_TURN, Sentence, content_words, openings, sentences, straighten
 from agent_memory.language.offline.verbs import is_past
-from agent_memory.text.patterns import Bounded, bounded, either, is_short, linear, plain_words
+from agent_memory.text.patterns import bounded, either, is_short, linear, plain_words
 
 _MOST_SENTENCES = 80
 
@@ -54,17 +54,13 @@ _FILLER_TAIL = bounded(
 _LOOSE_END = f"{string.whitespace}\u00a0\u2028\u2029\u3000,;:-"
 
 
-def own_sentences(content: str) -> list[Sentence]:
+@lru_cache(maxsize=256)  # a summary asks for those of a turn several times
+def own_sentences(content: str) -> tuple[Sentence, ...]:
     """The sentences of a turn that its author wrote as talk, up to where planted orders or a text to work on begin.
 
     Code, logs, quotations, tables and sentences that are too long for the rules are left out; very long turns are read
     from their beginning only.
     """
-    return list(_own_sentences(content))
-
-
-@lru_cache(maxsize=256)  # a summary asks for those of a turn several times
-def _own_sentences(content: str) -> tuple[Sentence, ...]:
     kept: list[Sentence] = []
     for sentence in sentences(_blanked(content[:LONGEST_TURN])):
         if speech.is_planted(sentence.text) or speech.hands_over(sentence.text):
@@ -90,35 +86,27 @@ def statements(sentence: Sentence, names: frozenset[str]) -> list[Sentence]:
 def _blanked(content: str) -> str:
     """The content with pasted parts turned into spaces, so that places in it stay the same."""
     text = _FENCE.sub(lambda match: _SIGN.sub(" ", match[0]), content)
-    lines = text.splitlines(keepends=True)
-    return "".join(_SIGN.sub(" ", line) if _is_pasted(line) else line for line in lines)
+    return "".join(_SIGN.sub(" ", line) if _is_pasted(line) else line for line in text.splitlines(keepends=True))
 
 
 def _is_pasted(line: str) -> bool:
-    bare = line.strip()
-    if not bare:
-        return False
-    crowded = len(bare) > 40 and len(_SYMBOLS.findall(bare)) > len(bare) / 12
-    unspaced = len(bare) > 60 and max(map(len, bare.split())) > 60
-    return crowded or unspaced or bool(_PASTED_LINE.match(straighten(line)))
+    words = line.split()
+    size = len(line.strip())
+    crowded = size > 40 and (len(_SYMBOLS.findall(line)) > size / 12 or max(map(len, words)) > 60)
+    return bool(words) and (crowded or bool(_PASTED_LINE.match(straighten(line))))
 
 
 def opened(sentence: Sentence, names: frozenset[str]) -> Sentence:
     """A sentence without the courtesies and the names that only open or close it ("Wow, Mel, …", "…, Caroline")."""
     text = straighten(sentence.text)
     start = 0
-    while match := (
-        _GREETED.match(text, start) or openings().match(text, start) or _vocative(names).match(text, start)
-    ):
+    known = plain_words(names) if names else r"(?!)"
+    called, calling = bounded(rf"{known}\s*[,!.-]+\s*(?=\S)"), bounded(rf",\s*{known}\s*[.!]*$")
+    while match := (_GREETED.match(text, start) or openings().match(text, start) or called.match(text, start)):
         start = match.end()
-    closing = bounded(rf",\s*{plain_words(names)}\s*[.!]*$").search(text[start:]) if names else None
+    closing = calling.search(text[start:])
     end = start + closing.start() if closing else len(text)
     return Sentence(sentence.text[start:end].strip(), sentence.start + start)
-
-
-@lru_cache(maxsize=256)
-def _vocative(names: frozenset[str]) -> Bounded:
-    return bounded(rf"{plain_words(names)}\s*[,!.-]+\s*(?=\S)" if names else r"(?!)")
 
 
 def parts(sentence: Sentence, *, reasons: bool = True) -> list[Sentence]:
