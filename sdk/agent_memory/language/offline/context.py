@@ -78,20 +78,17 @@ def moments(text: str, said_at: datetime, nearest_first: Sequence[str] = ()) -> 
 
 
 def _placed_in_time(text: str, ahead: Moment, behind: Moment, said_at: datetime) -> Moment:
-    if ahead.first == behind.first or ahead.first is None or behind.first is None:
-        return ahead
-    if _BOOKED.search(text[: ahead.start]):
+    before = text[: ahead.start]
+    if ahead.first == behind.first or ahead.first is None or behind.first is None or _BOOKED.search(before):
         return ahead
     clause_text = _clause_at(text, ahead.start)
-    end = ahead.start + len(ahead.phrase)
-    if _WAS_DONE.search(text[: ahead.start].removesuffix(f"{ahead.role} ")):
-        return behind
-    if not _ONWARD.search(text[:end]) and _looks_back(clause_text):
+    onward = _ONWARD.search(before + ahead.phrase)
+    if _WAS_DONE.search(before.removesuffix(f"{ahead.role} ")) or (not onward and _looks_back(clause_text)):
         return behind
     clause = parse(clause_text)
     if not _NAMED_MONTH.search(ahead.phrase) or (clause is not None and clause.time in {"ahead", "wish"}):
         return ahead
-    if ahead.role != "since" and _IS.search(text[: ahead.start]):
+    if ahead.role != "since" and _IS.search(before):
         return ahead
     return behind if said_at - behind.first < ahead.first - said_at else ahead
 
@@ -109,22 +106,18 @@ def _date_of_talk(nearest_first: Sequence[str], said_at: datetime) -> datetime |
 
 def _clause_at(text: str, position: int) -> str:
     """The part of a sentence, between commas and conjunctions, in which a position lies."""
-    starts = [match.end() for match in _JOINT.finditer(text) if match.end() <= position]
-    ends = [match.start() for match in _JOINT.finditer(text) if match.start() >= position]
-    part = text[starts[-1] if starts else 0 : ends[0] if ends else len(text)]
-    return part if len(part.split()) > 3 else text
+    joints = [match.span() for match in _JOINT.finditer(text)]
+    start = max((end for _, end in joints if end <= position), default=0)
+    return text[start : min((begin for begin, _ in joints if begin >= position), default=len(text))]
 
 
 def _looks_back(text: str) -> bool:
     """Whether a clause tells of what was."""
-    if _PLAIN_PAST.match(text) and not _ONWARD.search(text):
-        return True
-    words = bounded(r"[a-z]+").findall(text.lower())
+    if _ONWARD.search(text):
+        return False
     clause = parse(text)
-    if clause is not None and clause.verb:
-        framed = clause.change and any(is_past(word) for word in words[:4])
-        return (clause.time == "past" or framed) and not _ONWARD.search(text)
-    return any(is_past(word) for word in words[:8] if word not in lexicon.EMOTIONS)
+    framed = clause is not None and clause.change and any(map(is_past, text.lower().split()[:4]))
+    return framed or _PLAIN_PAST.match(text) is not None or (clause is not None and clause.time == "past")
 
 
 def dating(
