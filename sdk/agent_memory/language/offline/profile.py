@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from agent_memory.language.offline import kinds, slots
-from agent_memory.language.offline.comparison import same_claim
 from agent_memory.language.offline.grammar import parse
-from agent_memory.language.offline.reconcile import Statement, contradiction, duplicates, read
+from agent_memory.language.offline.reconcile import Statement, contradiction, duplicates, read, same_claim
 from agent_memory.language.offline.speech import is_standing_order
 from agent_memory.language.offline.text import expand
 from agent_memory.language.tasks import FactView, ProfileInput, ProfileOutput, ProfileView

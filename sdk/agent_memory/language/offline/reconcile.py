@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agent_memory.language.offline import claims as reading, lexicon
-from agent_memory.language.offline.claims import Claim, Verdict
-from agent_memory.language.offline.comparison import excludes, presumed_topic, same_claim, topic_key
-from agent_memory.language.offline.text import canons, content_stems
+from agent_memory.language.offline.claims import ONE_AT_A_TIME, Claim, Verdict
+from agent_memory.language.offline.text import canon, canons, content_stems, stems
+from agent_memory.language.offline.values import Value
 from agent_memory.language.tasks import Contradiction, Duplicates, FactView, ReconcileInput, ReconcileOutput
 from agent_memory.text import dates
 from agent_memory.text.restated import restates
 
+_WEAK = canons(lexicon.WEAK_TOPICS)
+_PLAIN_FRAMES = stems(lexicon.TOOL_VERBS | lexicon.words("tool live work")) | _WEAK
+_MANY = canons(lexicon.MANY_KIN)
+_MEASURES = canons(lexicon.MEASURES)
 _FILLERS = canons(
     lexicon.ADVERBS | lexicon.CHANGING | lexicon.words("big huge fan name call live base date day report")
 )
@@ -99,3 +104,109 @@ def _groups(statements: list[Statement]) -> list[Duplicates]:
         for group in groups  # the newest first: of two that differ in a word, it is how it is now
         if len(group) > 1
     ]
+
+
+def excludes(newer: Claim, older: Claim) -> Verdict | None:
+    """Whether two claims cannot both be true now: "update" if the newer one says or implies a change."""
+    unnamed = newer.owner.rpartition(".")[2] in _MANY  # "my friend" may be another one each time
+    if newer.owner != older.owner or unnamed or (newer.hedged and not older.hedged):
+        return None
+    if not (_is_food_of_another_diet(newer, older) or _excludes(newer, older)):
+        return None
+    counted = any(value.kind != "text" for value in newer.values)
+    return "update" if newer.change or counted else "contradict"
+
+
+def _excludes(newer: Claim, older: Claim) -> bool:
+    if _ends(newer, older):
+        return True
+    denied = newer.negative and not older.negative
+    if denied and newer.change and newer.topic < older.topic and "love" not in newer.topic:
+        # Who no longer uses it, no longer uses it for anything.
+        return all(any(_agree(one, two) for two in older.values) for one in newer.values if one.kind == "text")
+    if not same_topic(newer.topic, older.topic):
+        return False
+    pairs = [(one, two) for one in newer.values for two in older.values if one.kind == two.kind]
+    if newer.negative != older.negative:
+        return all(_agree(one, two) for one, two in pairs) and len(newer.values) <= len(older.values)
+    if newer.negative or newer.additive:
+        return False
+    differing = [one for one, two in pairs if one.compare(two) == "different"]
+    single = (newer.lasting and older.lasting) or newer.change
+    # One may live in Portugal and in Porto, and speak two languages.
+    named = bool(newer.topic & ONE_AT_A_TIME) and bool(differing) and differing[0].kind == "text"
+    return len(differing) == 1 and single and (newer.change or not named)
+
+
+def _ends(newer: Claim, older: Claim) -> bool:
+    """Whether the newer claim names the older one's value as what is no longer so, and the older says no more."""
+    gone = newer.replaced
+    if gone is None or newer.negative or older.negative:
+        return False
+    if any(one.compare(two) == "same" for one in newer.values for two in older.values):
+        return False
+    if any(_agree(gone, value) for value in older.values):
+        of_one, of_other = newer.topic - _PLAIN_FRAMES, older.topic - _PLAIN_FRAMES
+        elsewhere = of_one and of_other and of_one.isdisjoint(of_other)  # "… for internal chat", "… with clients"
+        return not elsewhere if gone.kind == "text" else bool((newer.topic & older.topic) - _WEAK)
+    left = older.topic - {str(stem) for stem in gone.core} - newer.topic
+    return gone.core < older.topic and not older.values and len(left) <= newer.change
+
+
+def _is_food_of_another_diet(newer: Claim, older: Claim) -> bool:
+    """I love steak / I am vegetarian."""
+    for diet, food in ((newer, older), (older, newer)):
+        if diet.topic == {"diet"} and "love" in food.topic and not (diet.negative or food.negative):
+            groups = [group for value in diet.values for group in lexicon.DIETS.get(value.said, "").split()]
+            foods = {canon(one) for group in groups for one in lexicon.FOODS[group]}
+            return bool(food.topic & foods) and not food.topic & {canon(word) for word in lexicon.MEATLESS}
+    return False
+
+
+def same_topic(one: frozenset[str], two: frozenset[str]) -> bool:
+    """Whether two topics are one; words that add nothing ("trip", "project") may be missing on one side.
+
+    They say what a favourite is one of.
+    """
+    return one == two if "favorit" in one & two else topic_key(one) == topic_key(two)
+
+
+def topic_key(topic: frozenset[str]) -> frozenset[str]:
+    """The part of a topic that tells it from others, equal for one topic in other words."""
+    return topic - _WEAK or topic
+
+
+def presumed_topic(claim: Claim, known: Iterable[Claim]) -> frozenset[str]:
+    """The topic that a change presumes: "my budget is now $15,000" is about the one budget known.
+
+    "I pushed the import to 04:00" is about the one import that has an hour. A claim that says nothing of a change,
+    could be about several, or has a known value under its own topic ("my budget is $10,000") keeps its own.
+    """
+    own = topic_key(claim.topic)
+    known = list(known)
+    if not claim.change or not claim.values or not own:
+        return own
+    if any(topic_key(one.topic) == own and one.values and not one.change for one in known):
+        return own
+    sorts = {value.kind for value in claim.values} - {"text"}
+    fitting = {
+        topic_key(one.topic)
+        for one in known
+        if own < topic_key(one.topic)
+        and (own <= _MEASURES or (claim.lasting and one.lasting and sorts & {value.kind for value in one.values}))
+    }
+    return fitting.pop() if len(fitting) == 1 else own
+
+
+def same_claim(one: Claim, two: Claim) -> bool:
+    """Whether two claims say the same."""
+    if (one.owner, one.negative, one.hedged) != (two.owner, two.negative, two.hedged):
+        return False
+    if len(one.values) != len(two.values) or not same_topic(one.topic, two.topic):
+        return False
+    return all(first.compare(second) == "same" for first, second in zip(one.values, two.values, strict=True))
+
+
+def _agree(one: Value, two: Value) -> bool:
+    nested = one.kind == two.kind == "text" and bool(one.core) and one.core <= two.core
+    return one.compare(two) == "same" or nested

@@ -15,10 +15,9 @@ from typing import NamedTuple
 
 from agent_memory.language.offline import context, kinds, speech, statements, topics
 from agent_memory.language.offline.claims import ONE_AT_A_TIME, Claim
-from agent_memory.language.offline.comparison import presumed_topic
 from agent_memory.language.offline.extract import WINDOW, of_turn
 from agent_memory.language.offline.grammar import parse
-from agent_memory.language.offline.reconcile import Statement, contradiction, duplicates, read
+from agent_memory.language.offline.reconcile import Statement, contradiction, duplicates, presumed_topic, read
 from agent_memory.language.offline.text import content_stems, content_words, expand, straighten
 from agent_memory.language.tasks import Correction, FactView, SummarizeInput, SummarizeOutput, SummaryView, TurnView
 from agent_memory.text.instructions import standing_instruction
