@@ -124,19 +124,15 @@ def parse(sentence: str) -> Clause | None:
 
 def _without_lead(text: str, marks: _Marks) -> str:
     """Drops openings, reporting verbs and leading times."""
-    for _ in range(4):
-        before = text
-        while opening := openings().match(text):
-            text = text[opening.end() :]
-        text = _FRONT.sub("", text)
-        if reported := _REPORTED.match(text):
-            marks.hedged |= bool(reported["doubted"])
-            text = text[reported.end() :]
-        if leading := _LEAD_IN.match(text):
-            marks.change |= bool(leading["now"])
-            text = text[leading.end() :]
-        if text == before:
-            break
+    while opening := openings().match(text):
+        text = text[opening.end() :]
+    text = _FRONT.sub("", text)
+    if reported := _REPORTED.match(text):
+        marks.hedged |= bool(reported["doubted"])
+        text = text[reported.end() :]
+    if leading := _LEAD_IN.match(text):
+        marks.change |= bool(leading["now"])
+        text = text[leading.end() :]
     return text
 
 
@@ -317,7 +313,7 @@ def _main_verb(words: list[str], at: int, auxiliary: str, marks: _Marks, *, pers
 
 def _framed(verb: str, rest: list[str], marks: _Marks) -> tuple[str, list[str]]:
     """Looks through a verb that only frames another one: "stopped drinking coffee" is not drinking coffee."""
-    first, second = [*(word.lower() for word in rest[:2]), "", ""][:2]
+    first = rest[0].lower() if rest else ""
     governs = first == "to" or is_gerund(first)
     inner = rest[1:] if first == "to" else rest
     if (verb, first) in {("give", "up"), ("get", "rid")}:
@@ -329,9 +325,6 @@ def _framed(verb: str, rest: list[str], marks: _Marks) -> tuple[str, list[str]]:
         marks.negative = marks.change = True
     elif verb == "start" and governs:
         marks.change = True
-    elif verb == "decid" and first in {"to", "not"}:
-        marks.negative |= "not" in (first, second)
-        inner = [word for word in rest[:2] if word.lower() not in {"not", "to"}] + rest[2:]
     elif verb in _INTENDING and first == "to" and len(rest) > 1:
         if verb in {"love", "like", "prefer"} and marks.time == "now":
             return verb, rest
