@@ -40,7 +40,6 @@ PROOFS: dict[tuple[str, str], str] = {
     ("sdk/agent_memory/language/grounding.py", r"\s+|\.{3}|…"): RUN,
     ("sdk/agent_memory/language/offline/kinds.py", r"[\w'-]+"): RUN,
     ("sdk/agent_memory/language/offline/statements.py", r"\S"): CLASS,
-    ("sdk/agent_memory/language/offline/statements.py", r"[{}\[\]()<>=;|\\/_*#@^~]"): CLASS,
     (
         "sdk/agent_memory/language/offline/text.py",
         r"\b(i|he|she|it|that|this|there|what|here|who|where|how|name|title|birthday|anniversary|budget|deadline)'s\b"

@@ -34,14 +34,8 @@ _CHOICE = bounded(
     r"\bor\b|\b(?:shall|should) i\b|\bwould you (?:like|prefer|rather)\b|\bdo you (?:want|prefer)\b", re.I
 )
 _SEEMS = bounded(r"\b(?:sound|look|seem|feel|make)s?\b", re.I)
-_EMPTY = (
-    lexicon.EMOTIONS
-    | lexicon.GENERIC
-    | lexicon.words("""
-    please thank thanks yes no sure ok okay exactly right correct yep nope great perfect agreed done deal go going ahead
-    absolutely definitely yet
-""")
-)
+_EMPTY = lexicon.words("please thank thanks yes no exactly correct yep nope agreed deal go going ahead definitely yet")
+_EMPTY |= lexicon.EMOTIONS | lexicon.GENERIC
 
 
 def question_of(reply: str, before: Sequence[TurnView], *, alone: bool, settles: bool) -> str | None:

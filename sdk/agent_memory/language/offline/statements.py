@@ -15,7 +15,7 @@ from agent_memory.text.patterns import bounded, either, is_short, linear, plain_
 _MOST_SENTENCES = 80
 
 _FENCE = linear(r"```.*?(?:```|\z)|~~~.*?(?:~~~|\z)", re.S)
-# One class each: they read every character once.
+# One class: it reads every character once.
 _SIGN = re.compile(r"\S")
 _PASTED_LINE = linear(
     r"^\s*(?:>|\||\$ |#!|at [\w.$]+\(|File \"|Traceback|Caused by|import \w|from \w+ import|def \w+\(|class \w+[:(]"
@@ -24,7 +24,6 @@ _PASTED_LINE = linear(
     rf"|\[?{either('ERROR WARN(?:ING)? INFO DEBUG FATAL TRACE')}\b[\]: ]"
     r"|[{}\[\]();<>/]+\s*$|<\/?\w+[^>]*>|[\"']?[\w.-]+[\"']?\s*[:=]\s*[\"'{\[].*[,;]?$|https?://\S+\s*$)"
 )
-_SYMBOLS = re.compile(r"[{}\[\]()<>=;|\\/_*#@^~]")
 _GREETED = bounded(
     r"(?:hey|hi|hello|thanks|thank you|yeah|sorry|ok|okay),? (?-i:[A-Z])[a-z]+\s*[,!.-]+\s*(?=\S)"
     r"|i(?: just| also)? (?:wanted|have|need) to (?:tell you|let you know|say|mention|add)(?: that|,)?\s+"
@@ -78,7 +77,7 @@ def statements(sentence: Sentence, names: frozenset[str]) -> list[Sentence]:
     if speech.is_standing_order(bare.text):
         return [bare]
     asked = _ASKED_TAIL.search(straighten(bare.text))
-    if asked and len(bare.text[: asked.start()].split()) > 3:
+    if asked:
         bare = Sentence(bare.text[: asked.start()], bare.start)
     return [without_tail(part) for part in parts(bare)] if speech.is_statement(bare.text) else []
 
@@ -86,14 +85,8 @@ def statements(sentence: Sentence, names: frozenset[str]) -> list[Sentence]:
 def _blanked(content: str) -> str:
     """The content with pasted parts turned into spaces, so that places in it stay the same."""
     text = _FENCE.sub(lambda match: _SIGN.sub(" ", match[0]), content)
-    return "".join(_SIGN.sub(" ", line) if _is_pasted(line) else line for line in text.splitlines(keepends=True))
-
-
-def _is_pasted(line: str) -> bool:
-    words = line.split()
-    size = len(line.strip())
-    crowded = size > 40 and (len(_SYMBOLS.findall(line)) > size / 12 or max(map(len, words)) > 60)
-    return bool(words) and (crowded or bool(_PASTED_LINE.match(straighten(line))))
+    lines = text.splitlines(keepends=True)
+    return "".join(_SIGN.sub(" ", line) if _PASTED_LINE.match(straighten(line)) else line for line in lines)
 
 
 def opened(sentence: Sentence, names: frozenset[str]) -> Sentence:
