@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -30,7 +31,13 @@ _MODULES = {
     "reflect_on": "conclude",
 }  # fmt: skip
 """Where the rules of a task are; the function has the task's name."""
-_AT_ONCE = frozenset({QUERY_REWRITE.name, RERANK.name, HYDE.name})
+_AT_ONCE: dict[str, Callable[[Any], Data]] = {
+    QUERY_REWRITE.name: lambda data: QueryRewriteOutput(query=" ".join([data.question, *data.terms])),
+    # Words and vectors have been compared already; rules know nothing better, and make no answer up.
+    RERANK.name: lambda data: RerankOutput(refs=[note.ref for note in data.notes]),
+    SELECT.name: lambda data: SelectOutput(refs=[note.ref for note in data.notes]),
+    HYDE.name: lambda data: HydeOutput(answer=data.question),
+}
 """Tasks that a search waits for, and that take no time."""
 
 
@@ -60,7 +67,7 @@ class OfflineChat:
             ModelError: not retryable, for a task that there are no rules for.
         """
         if task.name in _AT_ONCE:
-            output = _perform(task.name, data)
+            output: Data = _AT_ONCE[task.name](data)
         else:
             output = await aside(_perform, task.name, data)
         if not isinstance(output, task.output):
@@ -72,14 +79,6 @@ class OfflineChat:
 
 
 def _perform(name: str, data: Any) -> Data:
-    if name == QUERY_REWRITE.name:
-        return QueryRewriteOutput(query=" ".join([data.question, *data.terms]))
-    if name == RERANK.name:  # Words and vectors have been compared already; rules know nothing better.
-        return RerankOutput(refs=[note.ref for note in data.notes])
-    if name == SELECT.name:
-        return SelectOutput(refs=[note.ref for note in data.notes])
-    if name == HYDE.name:  # Rules know no answer, and make none up.
-        return HydeOutput(answer=data.question)
     if name not in _MODULES:
         raise ModelError(f"the offline adapter has no rules for the task {name!r}; use a language model for it")
     # The rules bring their libraries with them, so they are imported when a task first needs them.

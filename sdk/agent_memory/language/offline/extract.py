@@ -18,14 +18,12 @@ from agent_memory.text.dates import Moment
 
 WINDOW = 4
 """How many turns before one it is read against. A choice."""
-_LONGEST_NAME = 40
-"""In characters; longer ones are keys. A choice."""
 MOST_PER_TURN = 6
 """Memories of one turn. A choice."""
 _NOTES = 3
 """Sentences of a turn from which on figures without a verb are a list that was pasted. A choice."""
-LONGEST_STATEMENT = 400
-"""In characters; what is longer was not said but pasted. A choice."""
+_LONGEST_NAME, LONGEST_STATEMENT = 40, 400
+"""In characters; a longer name is a key, a longer statement was not said but pasted. Choices."""
 
 
 def extract(data: ExtractInput) -> ExtractOutput:

@@ -151,8 +151,6 @@ def _without_tail(words: list[str], marks: _Marks) -> list[str]:
     return words
 
 
-# ------------------------------------------------------------------------------------------------- the subject
-
 _Subject = tuple[str, list[str], list[str], bool]
 """Owner, the words of a thing, the words after the subject, and whether the thing is definite."""
 
@@ -232,9 +230,6 @@ def _name_size(words: list[str]) -> int:
         return 0
     acts = following in lexicon.FINITE or following in lexicon.ADVERBS or following.endswith(("s", "ed"))
     return size if acts else 0
-
-
-# ---------------------------------------------------------------------------------------------------- the verb
 
 
 def _verb(words: list[str], marks: _Marks, *, person: bool) -> tuple[str, list[str]]:

@@ -11,10 +11,8 @@ from agent_memory.language.tasks import TurnView
 from agent_memory.text.patterns import bounded, either
 from agent_memory.text.replies import question_in
 
-_LONGEST_REPLY = 8
-"""In words; a longer one tells what it tells by itself. A choice."""
-_LONGEST_ANSWER = 20
-"""In words, of a sentence that opens with yes or no. A choice."""
+_LONGEST_REPLY, _LONGEST_ANSWER = 8, 20
+"""In words, the latter of a sentence that opens with yes or no; longer ones stand by themselves. Choices."""
 _YES_OR_NO = bounded(r"(?:yes|yeah|yep|yup|no|nope|nah|not yet|not really|sure)\b", re.I)
 _OF_THE_LISTENER = bounded(
     r"\b(?:your?|shall i|should i)\b|^(?:which|what) \w+ (?:is|are|do|did|size|version|colou?r)\b|\bor\b"

@@ -143,10 +143,8 @@ def fills_one(text: str, clause: Clause | None, moments: Sequence[Moment], kind:
     return _is_told(plain, clause, kind, concrete, dated=bool(moments), named=bool(names(text))) or _is_terse(plain)
 
 
-_LONGEST_KNOWN = 2
-"""In words: a thing without an article that can be known by its name. A choice."""
-_LONGEST_CHANGED = 3
-"""In words: a thing without an article of which another value is told. A choice."""
+_LONGEST_KNOWN, _LONGEST_CHANGED, _NEXT = 2, 3, 3
+"""In words: a thing without an article known by its name, one that changes, and how near its time is. Choices."""
 _NO_THING = (
     lexicon.STOPWORDS
     | lexicon.GENERIC
@@ -154,8 +152,6 @@ _NO_THING = (
     | lexicon.words("as nothing nobody everyone kids people like unlike despite")
 )
 """What opens no noun phrase without an article."""
-_NEXT = 3
-"""Words behind the verb among which the time of a thing is looked for. A choice."""
 _NEAR = lexicon.WEEKDAYS | lexicon.MONTHS | lexicon.words("noon midnight tomorrow next")
 _UNNAMED = lexicon.TIME_WORDS | lexicon.STOPWORDS | lexicon.GENERIC | lexicon.words("last next")
 _NO_KEY = lexicon.words("""

@@ -25,12 +25,10 @@ from agent_memory.text.patterns import bounded, linear
 
 MOST_POINTS = 8
 MOST_OPEN = 6
-_FEWEST_OPENING = 3
-"""Content words of a turn that opens a talk. A choice."""
 _FEWEST_OPEN, _MOST_OF = 2, 0.6
 """Stems of an open point, and the share of them that tells that it is done. A choice."""
-_LONGEST_TOPIC = 90
-"""In characters. A choice."""
+_FEWEST_OPENING, _LONGEST_TOPIC = 3, 90
+"""Stems of a turn that opens a talk, and characters of the topic that it names. Choices."""
 _MOST_WAITING = 60
 """Open issues and next steps that are held while turns are read: each is compared with each later sentence."""
 
