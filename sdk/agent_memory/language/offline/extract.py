@@ -58,9 +58,8 @@ def of_turn(turn: TurnView, before: list[TurnView]) -> list[ExtractedMemory]:
 
 
 def _names(turns: Iterable[TurnView]) -> frozenset[str]:
-    """The names of those who talk, and their short forms."""
-    names = {turn.name.split()[0][:_LONGEST_NAME] for turn in turns if turn.name and turn.name.strip()}
-    return frozenset(names | {name[:size] for name in names for size in (3, 4) if len(name) > size})
+    """The names of those who talk."""
+    return frozenset(filter(None, (_name(turn)[:_LONGEST_NAME] for turn in turns)))
 
 
 def _memories(own: Sequence[Sentence], turn: TurnView, before: list[TurnView]) -> Iterator[tuple[int, ExtractedMemory]]:

@@ -64,9 +64,8 @@ def profile(data: ProfileInput) -> ProfileOutput:
     for section in SECTIONS:
         for line in getattr(earlier, section):
             statement = read(FactView(ref="earlier", kind="fact", content=line, said_at=_LONG_AGO))
-            if not any(_says(statement, other) for other in gone) and not any(
-                contradiction(newer, statement) for newer in newest_first
-            ):  # fmt: skip
+            is_gone = any(_says(statement, other) for other in gone)
+            if not is_gone and not any(contradiction(newer, statement) for newer in newest_first):
                 _add(sections[section], statement)
     return ProfileOutput(
         **{name: [item.fact.content for item in sorted(items, key=_rank)[:MOST]] for name, items in sections.items()}
