@@ -159,6 +159,31 @@ def test_what_figures_show_as_newer_is_not_older_for_a_weak_reason():
     assert newer_versions(found[:2], "What is the rent of my flat?", found[:2])["b"].id == "c"
 
 
+def test_the_successor_of_an_outdated_turn_is_not_older_for_a_weak_reason():
+    """A later turn that is linked with it has other words, no figure and no word of change."""
+    new = chunk(0, "I keep the router in the hall cupboard.")
+    later = chunk(9, "The router stands on the bookshelf.")
+    linked = later.model_copy(update={"memory": later.memory.model_copy(update={"near_ids": [new.memory.id]})})
+    other = chunk(4, "The cat likes fish and naps a lot.")
+    outdated = chunk(1, "My modem was in the cellar.", days=-5)
+    over = {"valid_to": new.memory.created_at, "near_ids": [new.memory.id]}
+    replaced = outdated.model_copy(update={"score": 0.2, "memory": outdated.memory.model_copy(update=over)})
+    query = "Where does my router stand?"
+    assert new.memory.id in newer_versions([new, linked, other], query, [new, linked])
+    assert new.memory.id not in newer_versions([new, linked, other, replaced], query, [new, linked])
+
+
+def test_words_of_change_about_less_of_the_question_show_no_change():
+    assert (
+        changed(
+            "What is our holiday gift budget?",
+            "I've adjusted our holiday gift budget to $450.",
+            "I've never approved any holiday medical supply budgets.",
+        )
+        == set()
+    )
+
+
 def test_a_later_question_makes_nothing_older():
     old, asked = chunk(0, "The router is in the hall cupboard."), chunk(9, "Is the router in the hall cupboard now?")
     assert pair("Where is the router?", old, asked) == {}

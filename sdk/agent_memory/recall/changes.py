@@ -196,6 +196,7 @@ def signs_of(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> Iterable[t
     told_ids = {hit.memory.id for hit in told}
     olds = [one for one in read if one.memory.id in told_ids and one.memory.source == "user"]
     news = [one for one in _without_questions(read) if one.memory.source == "user"]
+    replacing = {one.memory.near_ids[0] for one in read if one.memory.valid_to is not None and one.memory.near_ids}
     telling: dict[str, Sequence[Statement]] = {}
 
     def most_relevant(one: _Read) -> Sequence[Statement]:
@@ -232,7 +233,7 @@ def signs_of(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> Iterable[t
                 figures = any(not n.stems.isdisjoint(o.stems) and values_differ(n, o) for n, o in both)
                 shown = any(overtakes(n, o, asked) for n, o in both)
             is_later = new.said_at - old.said_at >= _LATER
-            if not (is_later or linked or shown):
+            if not shown and (old.talk_id in replacing or not (is_later or linked)):
                 continue
             signs = Signs(
                 old_score=old.hit.score / top,
