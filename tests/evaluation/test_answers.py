@@ -168,12 +168,16 @@ def test_paid_calls_need_a_confirmation(server: Server, dataset: Path):
     assert not server.models
 
 
-def test_without_a_model_the_command_says_what_to_set(dataset: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_a_model_the_command_says_what_to_set(dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    store = tmp_path / "talk.db"
     for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"):
         monkeypatch.delenv(name, raising=False)
-    result = CliRunner().invoke(app, ["eval", str(dataset), "--no-baselines", "--answers", "--yes"])
+    result = CliRunner().invoke(
+        app, ["eval", str(dataset), "--no-baselines", "--answers", "--yes", "--store", str(store)]
+    )
     assert result.exit_code != 0
     assert "no model is set" in result.output
+    assert not store.exists(), "the answers are refused before the conversations are taken in"
 
 
 def test_a_refused_question_counts_as_wrong_and_the_others_stand(server: Server, dataset: Path, tmp_path: Path):

@@ -93,6 +93,18 @@ def name_of(chat: ChatModel | None, task: Task[Any, Any]) -> str:
     return "recorded" if model is None else model.model_id
 
 
+def check_models(recorded: Path | None) -> None:
+    """Checks before a long run that there is a model for its end, unless answers were recorded.
+
+    Raises:
+        ConfigurationError: if there is none.
+    """
+    from agent_memory.language.tasks import ANSWER, JUDGE
+
+    if recorded is None or not recorded.exists():
+        _needed(model_named(ANSWER, JUDGE))
+
+
 def agree(model: ChatModel | None, *, sure: bool, as_json: bool) -> None:
     """Asks for confirmation that calls to a model may be paid for.
 
@@ -101,11 +113,7 @@ def agree(model: ChatModel | None, *, sure: bool, as_json: bool) -> None:
         InvalidInput: if nobody is there to be asked.
         Abort: if the answer is no.
     """
-    if model is None:
-        raise ConfigurationError(
-            "no model is set, and not all answers are recorded: set AGENT_MEMORY_CHAT_MODEL with"
-            " OPENAI_API_KEY or another server, or give --recorded FILE with all answers"
-        )
+    _needed(model)
     if sure:
         return
     if as_json or not sys.stdin.isatty():
@@ -114,6 +122,14 @@ def agree(model: ChatModel | None, *, sure: bool, as_json: bool) -> None:
         )
     if not typer.confirm("Call the models?", err=True):
         raise typer.Abort
+
+
+def _needed(model: ChatModel | None) -> None:
+    if model is None:
+        raise ConfigurationError(
+            "no model is set, and not all answers are recorded: set AGENT_MEMORY_CHAT_MODEL with"
+            " OPENAI_API_KEY or another server, or give --recorded FILE with all answers"
+        )
 
 
 def answers_view(rated: Mapping[str, Any]) -> list[RenderableType]:

@@ -100,7 +100,7 @@ def evaluate(
         raise InvalidInput("--judge marks what is extracted: add --extraction FILE")
     if dataset is None:
         raise InvalidInput(f"there is nothing to measure: give a DATASET or --extraction FILE. {WHERE}")
-    from agent_memory.cli.answered import answered
+    from agent_memory.cli.answered import answered, check_models
     from agent_memory.evaluation import AgentMemory, baselines as plain_searches, evaluate as run
     from agent_memory.evaluation.adapters import CachedEmbeddings
     from agent_memory.evaluation.answering import cases
@@ -108,6 +108,8 @@ def evaluate(
     from agent_memory.evaluation.misses import misses, report as misses_report
     from agent_memory.language.defaults import default_embeddings
 
+    if answers:
+        check_models(recorded)
     given, skipped = read_dataset(dataset)
     chosen = given[:conversations]
     embeddings = CachedEmbeddings(default_embeddings())
