@@ -32,6 +32,7 @@ from agent_memory.cli import terminal, views
 from agent_memory.errors import AgentMemoryError
 from agent_memory.language import answers, grounding, prompts, support
 from agent_memory.language.answers import read_sections
+from agent_memory.language.corrections import corrected
 from agent_memory.language.hashing import embed_text
 from agent_memory.language.offline import reconcile
 from agent_memory.language.offline.archive import archive
@@ -155,6 +156,7 @@ FAMILIES: dict[str, str | tuple[str, str, str]] = {
     "questions": "Is it so? ",
     "sentences": "I moved to Rome. ",
     "talk": "I live in Oslo, and we have a dog named Rex, but my budget is 500 euros. ",
+    "slips": "5, no, 6 ",
     "to do": "I still need to book the trip. ",
     "topics": "the trip to Rome ",
     "abbreviations": "approx.A",
@@ -287,6 +289,7 @@ ENTRIES: dict[str, Callable[[str], object]] = {
     "quotes": lambda text: (grounding.find_quote(text, text), grounding.find_quote(f"{text[:-2]} zz", text)),
     "evidence": lambda text: grounding.find_evidence("the dog word", None, ["t1"], [turn(text)]),
     "support": lambda text: support.why_unsupported(text[: len(text) // 4], text[:100], spoken(text)),
+    "values taken back": corrected,
     "sections": read_sections,
     "prompt files": parsed_prompt,
     "documents for a model": lambda text: as_document(ExtractInput(before=[], turns=[turn(text)])),

@@ -190,7 +190,6 @@ def test_pasted_prose_without_an_end_is_no_memory() -> None:
 # ---------------------------------------------------------------------------------------------- standing alone
 
 
-@pytest.mark.req("S0-047")
 def test_a_pronoun_is_never_written_out_and_nothing_is_kept_of_somebody_unnamed() -> None:
     memories = found("My son Leo turned 7 in March. He loves dinosaurs. She moved to Porto.")
     assert [memory.content for memory in memories] == ["My son Leo turned 7 in March."]

@@ -102,6 +102,8 @@ UPDATES = [
     ("I use Notion for notes", "I switched to Obsidian for notes"),
     ("The retro is on Wednesday", "Retro moved to Thursday"),
     # versions, addresses, what a thing is now
+    ("We're on Node 18", "We upgraded to Node 22"),
+    ("We run Kubernetes 1.28", "We upgraded Kubernetes to 1.30"),
     ("Our prod db is Postgres 15", "Our prod db is Postgres 17 now"),
     ("My email is ana@old.example", "My email changed to ana@new.example"),
     ("The venue is the Old Mill", "The venue is the Boathouse now"),

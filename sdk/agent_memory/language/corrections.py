@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from agent_memory.language.polarity import NEGATORS, words_of
 from agent_memory.text.calendar_words import with_english_calendar
@@ -25,21 +26,26 @@ _LEADING = frozenset(
 )
 _FARTHEST = 4
 """Words between a marker and a value that it corrects or brings."""
+_REACH, _MOST = 200, 50
+"""Characters on either side of a marker that are read, and markers of a text. They bound the work; choices."""
 _CLAUSE_END = linear(r"[.,;:!?]\s")
 
 
 def corrected(text: str) -> str:
     """The text without values that the speaker took back in the same breath."""
-    before, at = "", 0
-    for marker in _MARKER.finditer(text):
-        kept = before + text[at : marker.start()]
-        if found := _taken_back(kept, text[marker.end() :], bare=marker[1].casefold() in _BARE):
-            before, at = found[0], len(text) - len(found[1])
-    return before + text[at:]
+    done, near, at = list[str](), "", 0
+    for marker in islice(_MARKER.finditer(text), _MOST):
+        near += text[at : marker.start()]
+        done.append(near[:-_REACH])
+        near, at = near[-_REACH:], max(at, marker.start())
+        after = text[marker.end() : marker.end() + _REACH]
+        if found := _taken_back(near, after, bare=marker[1].casefold() in _BARE):
+            near, at = found[0], marker.end() + found[1]
+    return "".join([*done, near, text[at:]])
 
 
-def _taken_back(before: str, after: str, *, bare: bool) -> tuple[str, str] | None:
-    """What stands before and after, with the new value in the old one's place; None if nothing was corrected."""
+def _taken_back(before: str, after: str, *, bare: bool) -> tuple[str, int] | None:
+    """What stands before with the new value in the old one's place, and where that ends; None without a correction."""
     new = _first_value(after)
     kind = _kind(new) if new else None
     clause = _CLAUSE_END.split(before)[-1]
@@ -49,7 +55,7 @@ def _taken_back(before: str, after: str, *, bare: bool) -> tuple[str, str] | Non
     if old is None or old == new:
         return None
     start = before.rindex(old)
-    return before[:start] + new + before[start + len(old) :], after[after.index(new) + len(new) :]
+    return before[:start] + new + before[start + len(old) :], after.index(new) + len(new)
 
 
 def _first_value(text: str) -> str | None:

@@ -62,6 +62,7 @@ _NOT = bounded(
     r"^(?P<new>[^,]{1,40}?) ?,? (?:(?:and )?not|instead of|rather than) (?!to\b)(?P<old>[^,;]{1,30}?)(?= ?[,;]|$)"
 )
 _V = bounded(r"\bv(?=\d)")
+_VERSION = bounded(r"^(?P<what>[^\W\d_][\w.+#-]*) (?:from \S+ )?to (?P<version>v?\d[\d.]*)$")
 _ADDED = bounded(r" ?, (?!\d)(?!(?:and|or|from|to|not)\b).*")
 _OFTEN = bounded(
     r",? ?\b(?:(?:every|each) (?:\w+ )?\w+|weekly|often|usually|all the time|a lot|at home|always"
@@ -119,6 +120,8 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     base = Claim("", frozenset(), (), True, clause.negative, clause.change, clause.hedged, additive, old)
     if not clause.thing and (told := _of_person(clause, base)):
         return told
+    if clause.verb == "upgrad" and (version := _VERSION.match(after)):  # "upgraded Kubernetes to 1.30"
+        after = f"{version['what'].capitalize()} {version['version']}"
     what = bounded(r"(?:the|my|our) (?P<what>.+?) (?:to|till|until) (?P<new>.+)").match(after) if changing else None
     found, bare = _values(f"to {what['new']}" if what else after, said_at)
     bare = f"{what['what']} {bare}" if what else bare

@@ -118,7 +118,7 @@ def excludes(newer: Claim, older: Claim) -> Verdict | None:
 
 
 def _excludes(newer: Claim, older: Claim) -> bool:
-    if _ends(newer, older):
+    if _ends(newer, older) or _is_other_version(newer, older):
         return True
     denied = newer.negative and not older.negative
     if denied and newer.change and newer.topic < older.topic and "love" not in newer.topic:
@@ -151,6 +151,20 @@ def _ends(newer: Claim, older: Claim) -> bool:
         return not elsewhere if gone.kind == "text" else bool((newer.topic & older.topic) - _WEAK)
     left = older.topic - {str(stem) for stem in gone.core} - newer.topic
     return gone.core < older.topic and not older.values and len(left) <= newer.change
+
+
+def _is_other_version(newer: Claim, older: Claim) -> bool:
+    """Whether a change gives another version of what the older claim names ("upgraded to Node 22")."""
+    if not newer.change or len(older.topic - newer.topic) > 1:
+        return False
+    pairs = ((one, two) for one in newer.values for two in older.values if one.core != two.core)
+    return any(_unnumbered(one) == _unnumbered(two) != frozenset() for one, two in pairs)
+
+
+def _unnumbered(value: Value) -> frozenset[str]:
+    """The words of a name that ends in a version, without the version."""
+    words = frozenset(str(word) for word in value.core if str(word).strip("v.0123456789"))
+    return words if value.kind == "text" and len(words) < len(value.core) else frozenset()
 
 
 def _is_food_of_another_diet(newer: Claim, older: Claim) -> bool:
