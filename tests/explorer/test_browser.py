@@ -258,6 +258,15 @@ def test_a_user_without_memory_leads_on(look: Callable[..., Looking]):
     assert seen.wrong == []
 
 
+@pytest.mark.parametrize("address", ["/u/ann/nowhere", "/u/ann/constructor", "/ann/turns"])
+def test_an_address_that_leads_to_no_view_says_so_and_leads_on(seen: Looking, address: str):
+    seen.show("turns")
+    seen.page.evaluate(f"location.hash = '#{address}'")
+    seen.page.get_by_text("This address leads to no view").wait_for()
+    seen.page.get_by_role("main").get_by_role("link", name="timeline").click()
+    seen.page.locator("h1", has_text="Timeline").wait_for()
+
+
 def test_a_filter_that_looked_at_the_newest_only_says_so(seen: Looking):
     def with_more(route: Any) -> None:
         route.fulfill(json={**route.fetch().json(), "next": "a-token"})

@@ -14,13 +14,14 @@ import { Review } from "./review.js";
 import { parseRoute, routeTo } from "./route.js";
 import { Timeline } from "./timeline.js";
 import { Turns } from "./turns.js";
-import { Dialog, Empty, Loading, Page, Problem, Time } from "./ui.js";
+import { Dialog, Empty, Loading, Page, Problem, Time, usePage } from "./ui.js";
 
 const VIEWS = {
   timeline: ["Timeline", Timeline], turns: ["Turns", Turns], profile: ["Profile", Profile], playground: ["Playground", Playground],
   entities: ["Entities", Entities], live: ["Live", Live], review: ["Review", Review], forget: ["Forget", Forget], health: ["Health", Health], audit: ["Audit", Audit],
 };
 const HIDDEN = { memory: ["Memory", MemoryView] };
+const UNKNOWN = ["Not found", Unknown];
 const IN_A_FILE = ["timeline", "turns", "profile", "playground", "entities", "review"];
 const MOST_LISTED = 300;
 
@@ -41,6 +42,11 @@ function SignIn({ error, used, done }) {
     <form onSubmit=${sign}><label class="field"><span>Or sign in with an API key</span><input type="password" autocomplete="off" value=${key} onInput=${(event) => setKey(event.target.value)} /></label>
       <button class="primary" type="submit">Sign in</button></form>
     ${problem && html`<p class="said-wrong" role="alert">${problem.message}</p>`}</main>`;
+}
+
+function Unknown() {
+  const { user } = usePage();
+  return html`<h1>Not found</h1><${Empty} title="This address leads to no view">Open the <a href=${routeTo(user, "timeline")}>timeline</a> of ${user}.<//>`;
 }
 
 function Whose({ user, users, view, go }) {
@@ -139,13 +145,13 @@ function App() {
   }), [session]);
 
   const user = route.user || (session && session.user_id) || (users && users[0]) || null;
-  const view = VIEWS[route.view] || HIDDEN[route.view] ? route.view : "timeline";
+  const view = route.view === "used" ? "timeline" : route.view;
   const at = JSON.stringify([user, view, route.id]);
   if (place.current !== at) {
     place.current = at;
     recorded.clear();
   }
-  const [name, View] = VIEWS[view] || HIDDEN[view];
+  const [name, View] = [VIEWS, HIDDEN].filter((some) => Object.hasOwn(some, view)).map((some) => some[view])[0] || UNKNOWN;
   useEffect(() => {
     document.title = user ? `${name} · memory of ${user}` : "Agent Memory";
   }, [name, user]);

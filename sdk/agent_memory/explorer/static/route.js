@@ -5,7 +5,7 @@ export function parseRoute(hash) {
   const query = rest.join("?");
   const parts = path.split("/").filter(Boolean).map(decode);
   const params = Object.fromEntries(new URLSearchParams(query));
-  if (parts[0] !== "u") return { user: null, view: parts[0] || "", id: "", params };
+  if (parts[0] !== "u") return { user: null, view: parts[0] || "timeline", id: "", params };
   return { user: parts[1] || null, view: parts[2] || "timeline", id: parts[3] || "", params };
 }
 
