@@ -5,7 +5,7 @@ from api_world import serving
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import InvalidInput, NotFound
-from agent_memory.text.entities import mentions, names_in
+from agent_memory.text.entities import EntityKind, mentions, most_likely, names_in
 
 
 def named(text: str) -> dict[str, str | None]:
@@ -26,6 +26,14 @@ def named(text: str) -> dict[str, str | None]:
         ),
         ("A book on Charles De Gaulle. But Ana read it.", {"Charles De Gaulle": None, "Ana": None}),
         ("We met Dr. Müller.", {"Müller": "person"}),
+        ("Nate: I won a tournament.", {"Nate": "person"}),
+        ("Leo and I fly on Friday.", {"Leo": "person"}),
+        ("It is good that Leo passed his exam.", {"Leo": "person"}),
+        ("We thanked Leo. He was glad.", {"Leo": None}),
+        ("I had lunch with Priya, suggested by Tom.", {"Priya": "person", "Tom": "person"}),
+        ("I built it with Flask and played a game called Dune.", {"Flask": None, "Dune": None}),
+        ("I named her Tilly.", {"Tilly": "person"}),
+        ("I swim on Mondays and Tues in Sept.", {}),
         ("私の妹は東京に住んでいます", {}),
         ("", {}),
         ("!!! ... ???", {}),
@@ -37,8 +45,34 @@ def test_names_in_a_text(text: str, found: dict[str, str | None]):
     assert given.keys() <= found.keys() | {"We", "It"}
 
 
+@pytest.mark.parametrize(
+    ("name", "shown", "kind"),
+    [
+        ("Leo", ["person", None, None], "person"),
+        ("Flask", ["person", *[None] * 20], "thing"),
+        ("API", ["person", "person"], "thing"),
+        ("JavaScript", ["person"], "thing"),
+        ("Conor McGregor", ["person"], "person"),
+        ("Plumeria House", ["person"], "place"),
+        ("Hawaii", [None, None], "place"),
+        ("Jordan", ["person", "person", "person"], "person"),
+        ("Toyota", [None], "thing"),
+    ],
+)
+def test_a_kind_is_what_the_name_and_its_mentions_show(name: str, shown: list[EntityKind | None], kind: str):
+    assert most_likely(name, shown) == kind
+
+
 def test_hostile_text_takes_no_time():
-    for text in ("A" * 200_000, "Aa " * 100_000, "Aa-" * 100_000, "in " * 100_000, "\u202eAna\u0000" * 1000):
+    for text in (
+        "A_" * 100_000,
+        "Ana and ana " * 20_000,
+        "A" * 200_000,
+        "Aa " * 100_000,
+        "Aa-" * 100_000,
+        "in " * 100_000,
+        "\u202eAna\u0000" * 1000,
+    ):
         assert isinstance(mentions(text), list)
     assert names_in("Ana and anaconda", ["ana", "conda"]) == {"ana"}
     assert names_in("我住在東京都", ["東京"]) == {"東京"}

@@ -44,7 +44,7 @@ class _Named:
         newest_first = sorted(self.memories.values(), key=lambda one: (one.created_at, one.id), reverse=True)
         return Entity(
             name=self.name,
-            kind=most_likely(self.kinds),
+            kind=most_likely(self.name, self.kinds),
             mentions=len(newest_first),
             first_at=newest_first[-1].created_at,
             last_at=newest_first[0].last_said_at,

@@ -7,10 +7,13 @@ German, which capitalises every noun, gives many things.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Collection, Sequence
+from functools import cache
+from importlib.resources import files
 from typing import Literal, NamedTuple
 
-from agent_memory.text.dates import DAY_NAMES, MONTH_NAMES
+from agent_memory.text.dates import CALENDAR, DAY_NAMES, DAYS, MONTHS
 from agent_memory.text.patterns import WORD
 from agent_memory.text.stop_words import FUNCTION_WORDS, QUESTION_WORDS
 
@@ -22,17 +25,32 @@ _TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof"))
 _NO_NAMES = frozenset(
     {"user", "agent", "assistant", "ok", "okay", "yes", "hi", "hello", "thanks"}
     | _TITLES
-    | {name.lower() for name in (*MONTH_NAMES, *DAY_NAMES)}
+    | CALENDAR
+    | {f"{name.lower()}s" for name in DAY_NAMES}
+    | (MONTHS.keys() | DAYS.keys()) - {"jan"}
     | QUESTION_WORDS
     | FUNCTION_WORDS
 )
-_OF_PEOPLE = frozenset(
+_RELATIVES = frozenset(
     """sister brother mother father mom mum dad wife husband son daughter friend boss colleague partner girlfriend
-    boyfriend uncle aunt cousin neighbour neighbor teacher doctor manager grandmother grandfather dr mr mrs ms called
-    named with schwester bruder mutter vater frau mann freund freundin kollege hermana hermano madre padre esposa
-    esposo amiga amigo irmã irmão mãe pai soeur sœur frère mère père sorella fratello""".split()
+    boyfriend fiancé fiancée uncle aunt nephew niece cousin neighbour neighbor teacher doctor manager mentor grandmother
+    grandfather parents kids schwester bruder mutter vater frau mann freund freundin kollege hermana hermano madre padre
+    esposa esposo amiga amigo irmã irmão mãe pai soeur sœur frère mère père sorella fratello""".split()
 )
+_OF_PEOPLE = _RELATIVES | _TITLES
 """A name after one of these is usually a person's."""
+_CALLED = frozenset(("called", "named"))
+"""A name after one of these is a person's if the words before speak of one: not "a game called Dune"."""
+_COMPANY = frozenset(
+    """meet meets met meeting talk talked talking chat chatted chatting speak spoke speaking lunch dinner breakfast
+    coffee call live lives living share shared discuss discussed discussing dating engaged married went going hang hung
+    hanging trip date feedback catch caught work worked working session""".split()
+)
+"""Before "with" they show that the next name is a person's."""
+_PERSONAL = frozenset("he she him her his hers himself herself él ella lui elle ele ela".split())
+"""One of these soon after a name shows that it is a person's."""
+_NEAR = 8
+"""How many words before and behind a name are looked at."""
 _OF_PLACES = frozenset("in near at visit visited visiting en em à em nach aus".split())
 _OF_WAYS = frozenset("to from".split())
 _TRAVEL = frozenset(
@@ -40,9 +58,23 @@ _TRAVEL = frozenset(
 )
 """Before "to" and "from" they show that the next name is a place."""
 _DEEDS = frozenset(
-    "says said thinks likes loves lives works wants told asked studies plays met married mentioned prefers".split()
+    """says said thinks likes loves lives works wants told asked studies plays met married mentioned prefers recommended
+    recommends suggested suggests advised approved agreed helped invited gave turned""".split()
 )
 """A name before one of these is usually a person's."""
+_BEFORE = frozenset("by recommended suggested".split())
+_PLACE_NOUNS = frozenset(
+    """house cottage hotel hostel inn resort restaurant café cafe grill bistro bakery street road avenue park beach
+    island islands lake mountain mountains valley canyon river coast museum library university school hospital clinic
+    airport station square garden gardens city county bridge church gallery center centre hall spa hq""".split()
+)
+"""A name that ends with one of these is a place's."""
+_CODE = re.compile(r"[^a-zß-öø-ÿ]+|.*\d.*|(?!Mac)\w{3,}[a-z][A-Z].*|.*_.*")
+"""Names as "API", "HTML5" and "JavaScript": no person's."""
+_KNOWN = 2
+"""How many mentions a known place counts for: "Jordan" and "Paris" are people, too."""
+_LEAST = 8
+"""One mention of so many shows a kind: of a name that is often mentioned, one is an accident."""
 
 
 class Mention(NamedTuple):
@@ -70,7 +102,7 @@ def mentions(text: str) -> list[Mention]:
             # "Ask Ana": a verb at the start of a sentence is not part of the name after it.
             leads = at > 0 and _begins(text, words, at - 1) and _leads(text, words, at - 1)
             whole = f"{words[at - 1][0]} {name}" if leads else None
-            found.append(Mention(name, _kind(words, at, end), begins, whole))
+            found.append(Mention(name, _kind(text, words, at, end), begins, whole))
         at = max(end, at + 1)
     return found
 
@@ -110,16 +142,31 @@ def _begins(text: str, words: list[re.Match[str]], at: int) -> bool:
     return at == 0 or not _MARKS.isdisjoint(gap)
 
 
-def _kind(words: list[re.Match[str]], at: int, end: int) -> EntityKind | None:
-    before = [words[place][0].casefold() for place in range(max(0, at - 3), at)]
-    behind = words[end][0].casefold() if end < len(words) else ""
+def _kind(text: str, words: list[re.Match[str]], at: int, end: int) -> EntityKind | None:
+    before = [words[place][0].casefold() for place in range(max(0, at - _NEAR), at)]
+    behind = [words[place][0].casefold() for place in range(end, min(end + _NEAR, len(words)))]
+    if at == 0 and text.startswith(": ", words[end - 1].end()):  # the speaker, as a memory renders it
+        return "person"
     if before and before[-1] in _OF_PLACES:
         return "place"
-    if len(before) > 1 and before[-1] in _OF_WAYS and not _TRAVEL.isdisjoint(before[:-1]):
+    if len(before) > 1 and before[-1] in _OF_WAYS and not _TRAVEL.isdisjoint(before[-3:-1]):
         return "place"
-    if behind in _DEEDS or not _OF_PEOPLE.isdisjoint(before[-2:]):
-        return "person"
-    return None
+    return "person" if _is_person(text, words, end, before, behind) else None
+
+
+def _is_person(text: str, words: list[re.Match[str]], end: int, before: list[str], behind: list[str]) -> bool:
+    if not _OF_PEOPLE.isdisjoint(before[-2:]) or (before and before[-1] in _BEFORE):
+        return True
+    if not _CALLED.isdisjoint(before[-2:]) and not (_PERSONAL | _RELATIVES).isdisjoint(before):
+        return True
+    if before and before[-1] == "with" and not (_COMPANY | _TRAVEL).isdisjoint(before):
+        return True
+    if behind and (behind[0] in _DEEDS or behind[:2] in (["and", "i"], ["and", "me"])):
+        return True
+    if behind[:1] == ["s"] and behind[1:2] and behind[1] in _RELATIVES:
+        return True
+    soon = [words[end + place] for place, word in enumerate(behind) if word in _PERSONAL]
+    return bool(soon) and _MARKS.isdisjoint(text[words[end - 1].end() : soon[0].start()])
 
 
 def _holds(folded: str, name: str) -> bool:
@@ -133,8 +180,28 @@ def _holds(folded: str, name: str) -> bool:
     return False
 
 
-def most_likely(kinds: Iterable[EntityKind | None]) -> EntityKind:
-    """What a name is of, by what its mentions show: a thing if they show nothing, a person if they are even."""
-    votes = [kind for kind in kinds if kind is not None]
-    order: tuple[EntityKind, ...] = ("person", "place", "thing")
-    return max(order, key=votes.count) if votes else "thing"
+def most_likely(name: str, kinds: Sequence[EntityKind | None]) -> EntityKind:
+    """What a name is of, by its form and by what its mentions show: a thing if they show nothing."""
+    votes = Counter(kind for kind in kinds if kind is not None)
+    if name.split()[-1].casefold() in _PLACE_NOUNS:
+        return "place"
+    if name.casefold() in _known_places():
+        votes["place"] += _KNOWN
+    if _CODE.fullmatch(name):
+        del votes["person"]
+    order: tuple[EntityKind, ...] = ("person", "place")
+    kind = max(order, key=lambda kind: votes[kind])
+    return kind if _LEAST * votes[kind] >= max(len(kinds), 1) else "thing"
+
+
+@cache
+def _known_places() -> frozenset[str]:
+    """Countries, and the cities that time zones are named after, of the IANA time zone database."""
+    folder = files("tzdata")
+    zones = folder.joinpath("zones").read_text("utf-8").split()
+    lines = folder.joinpath("zoneinfo", "iso3166.tab").read_text("utf-8").splitlines()
+    countries = (line.split("\t")[1].partition(" (")[0] for line in lines if not line.startswith("#"))
+    cities = (
+        zone.rpartition("/")[2].replace("_", " ") for zone in zones if "/" in zone and not zone.startswith("Etc/")
+    )
+    return frozenset(name.casefold() for name in (*countries, *cities, "UK", "USA"))
