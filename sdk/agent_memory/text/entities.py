@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Literal, NamedTuple
 
 from agent_memory.text.dates import CALENDAR, DAY_NAMES, DAYS, MONTHS
-from agent_memory.text.patterns import WORD
+from agent_memory.text.patterns import WORD, linear
 from agent_memory.text.stop_words import FUNCTION_WORDS, QUESTION_WORDS
 
 EntityKind = Literal["person", "place", "thing"]
@@ -69,7 +69,7 @@ _PLACE_NOUNS = frozenset(
     airport station square garden gardens city county bridge church gallery center centre hall spa hq""".split()
 )
 """A name that ends with one of these is a place's."""
-_CODE = re.compile(r"[^a-zß-öø-ÿ]+|.*\d.*|(?!Mac)\w{3,}[a-z][A-Z].*|.*_.*")
+_CODE = linear(r"^[^\p{Ll}\p{Lo}]+$|[\d_]|\w{3,}\p{Ll}\p{Lu}")
 """Names as "API", "HTML5" and "JavaScript": no person's."""
 _KNOWN = 2
 """How many mentions a known place counts for: "Jordan" and "Paris" are people, too."""
@@ -187,7 +187,7 @@ def most_likely(name: str, kinds: Sequence[EntityKind | None]) -> EntityKind:
         return "place"
     if name.casefold() in _known_places():
         votes["place"] += _KNOWN
-    if _CODE.fullmatch(name):
+    if _CODE.search(name):
         del votes["person"]
     order: tuple[EntityKind, ...] = ("person", "place")
     kind = max(order, key=lambda kind: votes[kind])
