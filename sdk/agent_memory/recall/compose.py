@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, tzinfo
 
 from agent_memory.calibration import Calibration, calibration_of
 from agent_memory.models import (
@@ -30,6 +30,7 @@ from agent_memory.recall.budget import HINTS, TURNS, Fit, fit
 from agent_memory.recall.changes import Newer, newer_versions, newest_first, with_added
 from agent_memory.recall.excerpts import shortened
 from agent_memory.recall.hints import untold
+from agent_memory.recall.oneself import NEAREST, asks_for_all, asks_of_self
 from agent_memory.recall.questions import Question
 from agent_memory.recall.render import (
     Line,
@@ -113,23 +114,25 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
     query, settings = wanted.query, wanted.settings
     cosines = calibration_of(wanted.embedding_model)
     shown = _shown(parts.turns, query)
-    since = now() - timedelta(seconds=settings.fresh_seconds)
     unshown = (hit for hit in parts.hits if not _is_shown(hit.memory, shown))
-    hits = [hit for hit in unshown if not repeats_question(hit.memory, query, since)]
+    hits = [hit for hit in unshown if not repeats_question(hit.memory, query, now())]
     standing = {hit.memory.id for hit in parts.standing}
     found = [hit for hit in hits if hit.memory.id not in standing]
     past = wanted.as_of is not None
     best = bearing(found, query, settings.context_least, wanted.limit, cosines, _longest(wanted), past=past)
+    is_likely = bool(best) or asks_for_all(query)
+    if not best and asks_of_self(query):
+        best = bearing(found, query, 0.0, wanted.limit, cosines, _longest(wanted), past=past)[:NEAREST]
     best = [*parts.standing, *_with_conditions(parts.conditions, best, found)]
     near = [hit for hit in _without_repeats(best) if hit.memory.id not in standing][: wanted.limit]
     newer = {} if past else _newer(found, query, near)
     told = with_added(near, found, newer)
     profile = _profile_lines(parts.profile, query, found, told, cosines) if told else []
     known = bool(hits or parts.profile)
-    is_nothing = parts.question is not None and not told and known and not parts.degraded
+    is_nothing = parts.question is not None and not (told and is_likely) and known and not parts.degraded
     before = [query, *(turn.content for turn in shown)]
     lines: dict[str, list[Line]] = {
-        "nothing": [nothing_line(query)] if is_nothing and says_something(query) else [],
+        "nothing": [nothing_line(query, anything=bool(told))] if is_nothing and says_something(query) else [],
         "standing": [standing_line(hit.memory, wanted.zone) for hit in parts.standing],
         "memories": [],
         TURNS: turn_lines(parts.turns, query),
@@ -273,6 +276,8 @@ def _profile_lines(
         return []
     lines = profile.lines()
     known = {hit.memory.id for hit in told}
+    if asks_for_all(query):
+        return [profile_line(line.text, line.memory_ids) for line in lines if known.isdisjoint(line.memory_ids)]
     near = {hit.memory.id: nearness(hit.similarity, cosines) for hit in found if hit.similarity is not None}
     coverage = Bm25({line.text: line.text for line in lines}).coverage(query_terms(query))
     chosen: dict[ProfileLine, float] = {}

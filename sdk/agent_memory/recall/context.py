@@ -320,6 +320,7 @@ async def _search(
         standing=current,
         conditions=current,
         links=True,
+        for_context=True,
     )
     others = search_groups(recaller.groups, question.text, most, filters, patience, parts.degraded, conditions=current)
     found, shared = await asyncio.gather(own, others)

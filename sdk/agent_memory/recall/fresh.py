@@ -15,6 +15,8 @@ from agent_memory.forgetting.tombstones import forgotten_turns
 from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.models import Memory, SearchFilters, Turn
 from agent_memory.recall.bm25 import words
+from agent_memory.recall.gate import is_greeting
+from agent_memory.recall.talk import only_asks
 from agent_memory.rules.switches import Rules, known_rules
 from agent_memory.screening.injected import without_injected
 from agent_memory.screening.screen import screen_talk
@@ -34,9 +36,16 @@ LONGEST = 8000
 
 
 async def fresh_turns(
-    store: Store, partition: Sequence[str], terms: Sequence[str], filters: SearchFilters, seconds: float
+    store: Store,
+    partition: Sequence[str],
+    terms: Sequence[str],
+    filters: SearchFilters,
+    seconds: float,
+    newest: int = 0,
 ) -> list[Turn]:
     """The turns of the last `seconds` that share a word with a question, newest first; one query, or none.
+
+    So many of the user's `newest` are included whatever their words, but no greetings and questions.
 
     No query if this process knows that nobody wrote, or looked a moment ago and found nothing (`store.known`).
     """
@@ -52,7 +61,13 @@ async def fresh_turns(
     asked = {word for term in terms for word in words(term)}
     turns = [from_document(Turn, row) for row in rows]
     # Words are compared here, because the store would look into every turn of a history that is being imported.
-    return [turn for turn in turns if not asked.isdisjoint(words(folded(turn.content)))]
+    telling = [turn for turn in turns if turn.role == "user" and not _says_nothing(turn.content)]
+    own = {turn.id for turn in telling[:newest]}
+    return [turn for turn in turns if turn.id in own or not asked.isdisjoint(words(folded(turn.content)))]
+
+
+def _says_nothing(text: str) -> bool:
+    return is_greeting(text) or only_asks(text.strip())
 
 
 async def as_chunks(

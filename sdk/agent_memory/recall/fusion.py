@@ -47,10 +47,11 @@ class Candidate:
     """The words of the outdated turn that it replaced, if a search found that one."""
 
 
-def related(found: Sequence[Candidate], terms: Sequence[str], threshold: float) -> list[Candidate]:
+def related(found: Sequence[Candidate], terms: Sequence[str], threshold: float, nearest: int = 0) -> list[Candidate]:
     """Those of the memories found that are about the question, the best by words and by vector first.
 
-    A memory without any of the words must exceed `threshold`; a shared word is evidence in itself.
+    A memory without any of the words must exceed `threshold`, or be among so many `nearest` ones; a shared word is
+    evidence in itself.
     """
     by_words = Bm25({candidate.memory.id: candidate.memory.content for candidate in found}).scores(terms)
     nearness = {candidate.memory.id: candidate.similarity for candidate in found if candidate.similarity is not None}
@@ -58,11 +59,12 @@ def related(found: Sequence[Candidate], terms: Sequence[str], threshold: float) 
     for scores in (nearness, {key: score for key, score in by_words.items() if score > 0}):
         for place, key in enumerate(sorted(scores, key=scores.__getitem__, reverse=True), 1):
             places[key] += 1 / (RRF_K + place)
+    kept = sorted(nearness, key=nearness.__getitem__, reverse=True)[:nearest]
     about = []
     for one in found:
         ways: dict[FoundBy, bool] = {
             "words": by_words[one.memory.id] > 0,
-            "vector": nearness.get(one.memory.id, threshold) > threshold,
+            "vector": nearness.get(one.memory.id, threshold) > threshold or one.memory.id in kept,
         }
         if any(ways.values()):
             about.append(replace(one, found_by=tuple(way for way, found_so in ways.items() if found_so)))

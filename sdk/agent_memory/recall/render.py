@@ -188,11 +188,16 @@ def standing_line(memory: Memory, zone: tzinfo = UTC) -> Line:
     return replace(line, section=STANDING, used=line.used | {"standing": True})
 
 
-def nothing_line(query: str) -> Line:
-    """The line that says that nothing is remembered about a question; quotes it on one line, cut if long."""
+def nothing_line(query: str, *, anything: bool = False) -> Line:
+    """The line that says that nothing is remembered about a question; quotes it on one line, cut if long.
+
+    If the nearest memories are shown nevertheless, it says that they may be about something else.
+    """
     asked = quoted(query)
     shown = asked if len(asked) <= _QUESTION_SHOWN else asked[:_QUESTION_SHOWN].rstrip() + "…"
-    return Line(NOTHING, f'Nothing is remembered about this question: "{shown.replace(chr(34), chr(39))}"')
+    asked = f'"{shown.replace(chr(34), chr(39))}"'
+    said = f"No memory clearly answers this question: {asked} What is remembered and may help:"
+    return Line(NOTHING, said if anything else f"Nothing is remembered about this question: {asked}")
 
 
 def summary_line(text: str) -> Line:

@@ -10,7 +10,8 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from agent_memory.calibration import calibration_of
@@ -24,6 +25,7 @@ from agent_memory.recall.explain import RERANKED
 from agent_memory.recall.fresh import as_chunks, fresh_turns
 from agent_memory.recall.fusion import Candidate, linked_hit, rank, related
 from agent_memory.recall.matching import Sought, matching, vector_of
+from agent_memory.recall.oneself import NEAREST, all_known, asks_for_all, asks_of_self, told
 from agent_memory.recall.phrasing import subject_of
 from agent_memory.recall.rarity import NOTHING_SEEN, telling
 from agent_memory.recall.rerank import rerank
@@ -42,7 +44,6 @@ logger = logging.getLogger("agent_memory")
 T = TypeVar("T")
 
 LONGEST_QUERY = 4000
-_BEGINNING = datetime.min.replace(tzinfo=UTC)
 """Maximum characters of a query; embedding models read less than that of a pasted page."""
 LINKED = 5
 """Candidates, the best, whose links are followed. A choice."""
@@ -71,6 +72,7 @@ async def search(
     standing: bool = False,
     conditions: bool = False,
     links: bool = False,
+    for_context: bool = False,
 ) -> Found:
     """The memories of a user (or one thread of theirs) that matter for a query.
 
@@ -78,37 +80,35 @@ async def search(
 
     Parts that fail are left out and named in `degraded`, including the vectors if the embedding model takes longer than
     the settings allow, or than `patience` seconds. With `standing` the user's standing instructions are read too, and
-    with `conditions` what an answer must respect, in parallel with the hits.
+    with `conditions` what an answer must respect, in parallel with the hits. With `for_context`, a
+    question of users about themselves finds the nearest memories, however far they are. A question for all that is
+    known finds the most important memories.
 
     Raises:
         AgentMemoryError: if neither the vector query nor the word query works.
     """
     query = folded(query[:LONGEST_QUERY])
     searcher = searcher.impatient(patience)
+    flags = {"standing": standing, "conditions": conditions, "links": links, "for_context": for_context}
+    read = partial(_search, searcher, partition, query, limit, filters, **flags)
     cache = searcher.cache
     mark = None if cache is None else await searcher.store.read_mark(partition[0])
     if cache is None or mark is None:
-        return await _search(
-            searcher, partition, query, limit, filters, standing=standing, conditions=conditions, links=links
-        )
+        return await read()
     # The mark is read first: a write during the search changes the mark, so the entry is kept under an old key and
     # never found.
     options = [
         *sorted(filters.items(), key=str),
         ("off", searcher.threads_off),
-        ("standing", standing),
-        ("conditions", conditions),
-        ("links", links),
+        *flags.items(),
         ("zone", str(searcher.zone)),
     ]
     key = cache_key(tuple(partition), mark, query, limit, options, searcher.embeddings.model_id, searcher.settings)
     hits = cache.get(key)
     if hits is not None:
-        lanes = [_living(cache.get(f"{lane} {key}") or []) for lane in ("standing", "conditions")]
-        return Found(_living(hits), [], *lanes)
-    found = await _search(
-        searcher, partition, query, limit, filters, standing=standing, conditions=conditions, links=links
-    )
+        orders, binding_hits = (_living(cache.get(f"{lane} {key}") or []) for lane in ("standing", "conditions"))
+        return Found(_living(hits), [], orders, binding_hits)
+    found = await read()
     # Results with fresh turns are not cached: whether it may be shown depends on settings that do not change the mark.
     if not found.degraded and not any(_is_fresh(hit.memory) for hit in found.hits):
         cache.put(key, found.hits)
@@ -127,15 +127,16 @@ async def _search(
     standing: bool,
     conditions: bool,
     links: bool,
+    for_context: bool,
 ) -> Found:
     at = filters.get("as_of") or now()
     asked, seen, named = query, NOTHING_SEEN, set[str]()
     if query_terms(query):
         seen = await searcher.seen.of(searcher.store, partition[0])
         read = searcher.reads(partition)
-        known = [one for one in seen.greetings if read(one.thread_id)]
+        greeted = [one for one in seen.greetings if read(one.thread_id)]
         named = {one.name for one in seen.speakers if read(one.thread_id)}
-        query = subject_of(with_names_of_turns(query, names_called(known)))
+        query = subject_of(with_names_of_turns(query, names_called(greeted)))
     times = periods(asked, there(at, searcher.zone))
     dated = [term.lower() for term in (*date_terms(times), *stored_days(times))]
     terms = list(dict.fromkeys([*query_terms(query), *dated]))[:MAX_TERMS]
@@ -144,11 +145,18 @@ async def _search(
     if off := searcher.threads_off:
         where = f"{where} AND {queries.NOT_OFF}"
         parameters["off"] = off
+    least = filters.get("threshold")
     degraded: list[str] = []
+    sure = NEAREST if for_context and least is None and asks_of_self(asked) else 0
+    if least is None and asks_for_all(asked):
+        known = await all_known(searcher, partition, where, parameters, limit)
+        if known:
+            lately = await _fresh(searcher, partition, terms, filters, degraded, limit)
+            return Found([*known, *(told(one.memory) for one in await _not_indexed(searcher, lately))], degraded)
     vector = asyncio.ensure_future(vector_of(searcher, query, named, degraded))
     sought = Sought(partition, query, telling(terms, seen), where, parameters, vector, links)
     results = await asyncio.gather(
-        _fresh(searcher, partition, terms, filters, degraded),
+        _fresh(searcher, partition, terms, filters, degraded, sure),
         matching(searcher, sought, degraded),
         _standing(searcher, sought, degraded) if standing else _nothing(),
         _conditions(searcher, sought, degraded) if conditions else _nothing(),
@@ -156,15 +164,13 @@ async def _search(
     )
     fresh, found = _result_or_raise(results[0]), _result_or_raise(results[1])
     orders, binding_hits = _result_or_raise(results[2]), _result_or_raise(results[3])
-    least = filters.get("threshold")
     threshold = searcher.settings.threshold(searcher.embeddings.model_id) if least is None else least
-    found = related(found, terms, threshold)
+    found = related(found, terms, threshold, sure)
     around, linked = await _around(searcher, sought, found, fresh, degraded)
     found += around
     if "as_of" not in filters:
         found, linked = _with_newer(found, linked)
-    since = at - min(timedelta(seconds=searcher.settings.fresh_seconds), at - _BEGINNING)
-    found = [candidate for candidate in found if not repeats_question(candidate.memory, asked, since)]
+    found = [candidate for candidate in found if not repeats_question(candidate.memory, asked, at)]
     if least is not None:
         found = [candidate for candidate in found if candidate.similarity is not None and candidate.similarity > least]
     if searcher.settings.use_weight:
@@ -308,13 +314,18 @@ def _dated_text(hit: Hit) -> tuple[datetime, str]:
 
 
 async def _fresh(
-    searcher: Searcher, partition: Sequence[str], terms: Sequence[str], filters: SearchFilters, degraded: list[str]
+    searcher: Searcher,
+    partition: Sequence[str],
+    terms: Sequence[str],
+    filters: SearchFilters,
+    degraded: list[str],
+    newest: int,
 ) -> list[Turn]:
     """Fresh turns, if they can be read and may be shown."""
     if searcher.rules is None:
         return []
     try:
-        return await fresh_turns(searcher.store, partition, terms, filters, searcher.settings.fresh_seconds)
+        return await fresh_turns(searcher.store, partition, terms, filters, searcher.settings.fresh_seconds, newest)
     except AgentMemoryError as error:
         logger.warning("What was said lately could not be read: %s", error)
         degraded.append(f"fresh turns: {error}")

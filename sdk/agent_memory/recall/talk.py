@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -53,8 +53,12 @@ def is_question_alone(text: str) -> bool:
     return share >= ONLY_ASKING_SHARE and other_words <= ONLY_ASKING_WORDS
 
 
-def repeats_question(memory: Memory, text: str, since: datetime) -> bool:
-    """Whether a memory is only this question, put by the user: just now (`since`), or earlier with a question mark.
+JUST_NOW = timedelta(seconds=60)
+"""How long ago a message may be to count as the question itself: applications write it before they ask. A choice."""
+
+
+def repeats_question(memory: Memory, text: str, at: datetime) -> bool:
+    """Whether a memory is only this question, put by the user: just before `at`, or earlier with a question mark.
 
     Applications write a message and ask with it. An earlier message in the same words that is not a question counts
     as information.
@@ -63,7 +67,7 @@ def repeats_question(memory: Memory, text: str, since: datetime) -> bool:
         return False
     asked = text.strip()
     is_same = words_of(memory).strip().casefold() == asked.casefold()
-    return is_same and (asked.endswith(QUESTION_MARKS) or memory.recorded_at >= since)
+    return is_same and (asked.endswith(QUESTION_MARKS) or at - memory.recorded_at <= JUST_NOW)
 
 
 @lru_cache(maxsize=8192)

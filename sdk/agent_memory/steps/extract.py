@@ -106,10 +106,12 @@ async def extract(
         ModelError: if a model is unavailable, or its answer cannot be used.
     """
     earlier = on_record(await turns_before(tools.store, turns[0], tools.limits.turns_before))
-    before = view_turns([turn for turn in earlier if not hides(turn)], tools.rules.time_zone, "b")
-    said = sum(len(view.content.strip()) for view in [*before, *view_turns(turns)])
-    if said < SHORTEST and not however_short:
+    shown = [turn for turn in earlier if not hides(turn)]
+    if _length(earlier) < SHORTEST:  # no model has read the beginning: it was too short
+        turns, shown = [*shown, *turns], []
+    if _length([*shown, *turns]) < SHORTEST and not however_short:
         return Extracted(rejected=[TOO_SHORT], asked=False)
+    before = view_turns(shown, tools.rules.time_zone, "b")
     never = sorted(tools.rules.deny)
     custom = await extraction_of(tools.store, turns[0].user_id)
     memories: list[Memory] = []
@@ -132,6 +134,11 @@ async def extract(
     made_for = {"embedding_model": tools.embeddings.model_id}
     screened = screen_memories([memory.model_copy(update=made_for) for memory in kept], tools.rules, tools.policy)
     return Extracted(_set_aside(screened.memories, turns, tools.policy), rejected + screened.rejected, usage)
+
+
+def _length(turns: Sequence[Turn]) -> int:
+    """Characters of a conversation, with who speaks: "user: I have diabetes." is long enough."""
+    return sum(len(f"{view.role}: {view.content.strip()}") for view in view_turns(turns))
 
 
 def _set_aside(memories: Sequence[Memory], turns: Sequence[Turn], policy: PolicySettings) -> list[Memory]:

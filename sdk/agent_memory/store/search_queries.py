@@ -157,6 +157,13 @@ def requirements(where: str) -> str:
     return found_near(f'{where} AND c.type = "fact" AND c.kind = "requirement"')
 
 
+def most_important(where: str) -> str:
+    """What is known of a user, the most important first, without chunks and accounts of conversations."""
+    derived = f'{NO_CHUNK} AND (c.type != "episodic" OR NOT IS_STRING(c.kind) OR c.kind != "session")'
+    fields = found_fields(links=False)
+    return f"SELECT TOP @limit {fields} FROM c WHERE {where} AND {derived} ORDER BY c.importance DESC"
+
+
 def facts(where: str) -> str:
     """The facts of a user whose vectors are nearest to `@vector`, with their cosine."""
     return found_near(f'{where} AND c.type = "fact"')

@@ -60,7 +60,19 @@ _IDENTITY = bounded(
     r"|(?:an? |the )?(?:[\w-]+ ){0,2}[\w-]*(?:er|or|ist|ian|eer|ant|ent|nurse|chef|lead|head|intern|clerk|coach|mother"
     r"|father|mum|dad|pilot|vet)s?(?= (?:at|in|for|with|from|and|of)\b|[,.]|$)|(?-i:[A-Z][a-z]+)(?= from| and|,|\.|$)"
     r"|not (?:an? )?(?:married|single|vegetarian|vegan|religious|allergic))"
+    r"|^(?:i|we) am (?:scared|afraid|terrified|fond) of\b"
+    r"|^(?:i|we) (?:just |recently )?got (?:married|divorced|engaged|promoted|fired|laid off)\b(?! in\b)"
     r"|^(?:i|we) (?:grew up|was born|were born|come from|am from)\b|^(?:i am |i )?\d{1,2} years old\b|^i am \d{2}\b",
+    re.I,
+)
+_FAVOURITE = bounded(
+    r"^(?:my|our) (?:all-time )?favou?rite (?!part|thing|bit|moment|memory|one)[\w -]+ (?:is|are) (?:the |a )?[\w-]+",
+    re.I,
+)
+_HABIT = bounded(
+    r"^(?:i|we) (?:also |still |usually |often )?(?:play (?:the )?(?!with\b|along\b|it\b|around\b)[a-z]+[.!]*$"
+    r"|(?:run|swim|cycle|hike|climb|row|ski|paint|sing|dance|knit|sew|garden|meditate|jog|cook)\b.*"
+    r"\b(?:every|daily|weekly|once a|twice a|on weekends|at weekends|on (?:mon|tues|wednes|thurs|fri|satur|sun)days))",
     re.I,
 )
 _PURSUED = bounded(
@@ -194,6 +206,8 @@ def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *,
     if _is_one_of_many(clause):
         return False
     of_thing = bool(clause.thing) or clause.owner == "it"
+    if _HABIT.match(plain) or _FAVOURITE.match(plain):
+        return not clause.negative
     mine = clause.owner == "self" and not of_thing
     particular = dated or named or bool(_NUMBERED.search(plain))
     telling = len(concrete) >= _LEAST_EVENT
@@ -227,9 +241,10 @@ def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *,
         return bool(concrete) and sure
     if clause.time == "wish" or (clause.verb in {"", "be"} and not particular):
         return False
-    if clause.negative and not (clause.change or clause.verb in {"have", "drink", "eat", "smoke"}):
+    consumed = clause.verb == "smoke" or (clause.verb in {"drink", "eat"} and bool(concrete))
+    if clause.negative and not (clause.change or consumed or clause.verb == "have"):
         return False
-    if (clause.negative and clause.change) or (dated and clause.verb == "fli"):
+    if (clause.negative and clause.verb != "have") or (dated and clause.verb == "fli"):
         return True
     subject = bool(_FIRST_PERSON.search(" ".join(plain.split()[:4])))
     has = clause.verb == "have" and clause.time == "now" and telling

@@ -45,6 +45,7 @@ _ASKED_TAIL = bounded(
 )
 _FILLER_TAIL = bounded(
     rf",?\s+{either('by_the_way btw haha lol though honestly anyway of_course you_know to_be_honest i_guess')}[.!]*$"
+    r"|[,;]?\s+(?:nice|pleased|good|great) to meet you[.!]*$"
     r"|(?:,|;|\s-)\s+you(?: [\w']+){2,6}[.!]*$"
     r"|\s*(?:,|;|\s-|\band\b|\bbut\b){1,3}\s*(?:it|that|this)(?:'s| is| was| has been)"
     r" (?:\w+ )?(?:fun|great|good|awesome|amazing|nice|incredible|wonderful|fantastic|lovely|hard|tough)[.!]*$",

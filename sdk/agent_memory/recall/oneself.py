@@ -1,0 +1,102 @@
+"""Questions of users about themselves: "What do you know about me?", "What's my job?".
+
+A search compares a question with memories. A question about everything resembles none of them, and one about oneself
+hardly the answer: "Am I married?" and "My husband Paul is a carpenter" have no word in common, and a low cosine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agent_memory.models import Hit, Memory
+from agent_memory.recall.explain import explained
+from agent_memory.recall.searcher import Searcher
+from agent_memory.store import search_queries
+from agent_memory.store.chunks import in_zone
+from agent_memory.text.patterns import WORD, linear
+
+NEAREST = 6
+"""Memories that a question of users about themselves gets in any case. Of 26 such questions about a person with 15
+facts, the answer is among the nearest six for 24 (all-MiniLM-L6-v2); its cosine was below the threshold for 13."""
+_TO_KNOW = {
+    r"(?:about|of|on) (?:me|myself|my self|us)(?: so far| already| by now| yet)?": (
+        "know remember learn learned learnt recall tell told say said summarize summarise have got stored"
+        " fact facts info information everything"
+    ),
+    "(?:über|von|an) mich": "weißt weisst kennst erinnerst gemerkt gelernt erzähl erzähle erzählt sag sage",
+    "(?:de|sur|à propos de) moi": "sais savez connais souviens souvenez retenu appris dis dites parle parlez",
+    "(?:de|sobre|acerca de) mí": "sabes sabe recuerdas conoces cuéntame dime aprendido",
+    "(?:de|sobre) mim": "sabe sabes lembra lembras conhece conheces aprendeu diz conta",
+    "(?:di|su) me": "sai ricordi conosci imparato dimmi raccontami",
+    "over (?:mij|me)": "weet herinner herinnert onthouden vertel",
+}
+"""How a question asks for what is known of the speaker: the words at its end, and verbs before them."""
+_SENTENCES = (
+    r"who (?:do you think )?(?:am i|i am)|(?:please )?describe (?:me|myself)"
+    r"|what (?:have|did) (?:i|we) (?:told|tell|said|say|taught|teach)(?: to)? you(?: about me)?"
+    r"(?: so far| already| before)?"
+    r"|wer bin ich|beschreib(?:e|st du)? mich|qui suis[- ]je|quién soy(?: yo)?|quem (?:sou eu|eu sou)|chi sono(?: io)?"
+    r"|wie ben ik|co (?:wiesz o mnie|o mnie wiesz)"
+)
+_ABOUT_ALL = [
+    linear(rf"^\W*(?:{_SENTENCES})\W*$", re.IGNORECASE),
+    linear(
+        "|".join(
+            rf"(?:^|\W)(?:{'|'.join(verbs.split())})\W(?:.{{0,60}}\W)?{end}\W*$" for end, verbs in _TO_KNOW.items()
+        ),
+        re.IGNORECASE,
+    ),
+    linear(
+        r"私(?:について|のこと).{0,12}(?:知って|覚えて|記憶)|(?:知道|了解|记得|記得).{0,6}我(?:的)?(?:什么|什麼|哪些|吗|嗎|事情|信息)?\W*$"
+    ),
+]
+_SELF = frozenset(
+    """i me my mine myself we us our ours im ive ich mir mich mein meine meinen meinem meiner wir uns unser unsere je j
+    me moi mon ma mes nous notre nos yo mi mis mí conmigo nosotros nuestra nuestro eu meu meus minha minhas mim nós
+    nosso io mio mia mie miei noi nostro ik mij mijn wij ons onze ja mnie mój moja moje my nas""".split()
+)
+"""Words by which people speak of themselves."""
+_ADVICE = frozenset(
+    """should shall could can may might would let lets soll sollte kann könnte darf dürfte dois devrais puis pourrais
+    debo debería puedo podría devo deveria posso poderia dovrei potrei zal moet kan mag""".split()
+)
+"""Words of those who ask what to do: what an answer must respect is found otherwise (`recall.conditions`)."""
+_IN_SIGNS = linear("[我私僕俺나저내제]")
+_ASKING = """
+    what who whose when where why how which wer was wann wo warum wie welche welcher welches qui quoi quand où pourquoi
+    comment combien quel quelle qué quién cuándo dónde cómo cuánto quem quando onde como chi cosa dove perché
+""".split()
+_ASKS = linear(
+    rf"[?？؟]|^(?:{'|'.join(_ASKING)})\b|^(?:please )?(?:tell|remind|show) me (?:about|of|again) .*\b(?:my|our|i|we)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_for_all(query: str) -> bool:
+    """Whether a question is about all that is known of the user: "Who am I?", "What do you remember about me?"."""
+    return any(pattern.search(query.strip()) for pattern in _ABOUT_ALL)
+
+
+def asks_of_self(query: str) -> bool:
+    """Whether users ask about themselves: "What's my job?", but not for advice: "Which laptop should I buy?"."""
+    said = set(WORD.findall(query.casefold()))
+    speaks_of_self = not _SELF.isdisjoint(said) or _IN_SIGNS.search(query) is not None
+    return speaks_of_self and _ADVICE.isdisjoint(said) and _ASKS.search(query.strip()) is not None
+
+
+async def all_known(
+    searcher: Searcher, partition: Sequence[str], where: str, parameters: Mapping[str, Any], limit: int
+) -> list[Hit]:
+    """What is known of a user, the most important first, without talk and accounts of conversations. One query."""
+    sql = search_queries.most_important(where)
+    found = await searcher.read(sql, partition, {**parameters, "limit": limit})
+    return [told(in_zone(one.memory, searcher.zone)) for one in found]
+
+
+def told(memory: Memory) -> Hit:
+    """A memory as a hit of a question for all of them: its importance counts."""
+    parts = {"importance": memory.importance}
+    explanation = explained(parts, (), None, ())
+    return Hit(memory=memory, score=memory.importance, relevance=memory.importance, why=parts, explanation=explanation)
