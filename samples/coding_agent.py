@@ -1,6 +1,6 @@
 """A coding agent that remembers, through MCP: each task is a session of its own, with a server of its own.
 
-    python samples/coding_agent.py "Set up the tests. We use pytest, never unittest." "Write a test for parse_date."
+    python samples/coding_agent.py "Our tests use pytest, never unittest." "Write unit tests for parse_date."
 
 The second session knows what was said in the first. With OPENAI_API_KEY (or OPENAI_BASE_URL) a model chooses the
 tools. Without, a script takes its place: it recalls before it answers, and remembers what the user wants kept.

@@ -31,13 +31,11 @@ def work(folder: Path, *tasks: str, **environment: str) -> list[str]:
 
 
 def test_a_later_session_keeps_to_what_was_said_in_an_earlier_one(tmp_path: Path):
-    first, second = work(
-        tmp_path, "Set up the tests. We use pytest, never unittest.", "Write a test for parse_date with pytest."
-    )
+    first, second = work(tmp_path, "Our tests use pytest, never unittest.", "Write unit tests for parse_date.")
     assert "-- remember" in first
     assert "Done.\n" in first
     assert "I kept to" not in first
-    assert "- We use pytest, never unittest." in second
+    assert "- Our tests use pytest, never unittest." in second
     assert "-- remember" not in second
 
 
