@@ -79,7 +79,7 @@ async def test_requests_to_the_store_do_not_grow_with_the_memories(
         for number in (500, 10_000):
             await fill(memory, "alice", number, there)
             there = number
-            clock.now += 100  # nothing was said lately
+            clock.now += 2 * RecallSettings().fresh_seconds  # nothing was said lately
             await thread.context("Where was I?")  # reads what a process reads once in a while
             await alice.search("Where was I?")
             with trips_meanwhile() as search:

@@ -55,7 +55,8 @@ class RecallSettings:
     """Turns on each side of a hit that are fetched, and whose score the hit raises."""
     fresh_seconds: float = 1200.0
     """Seconds for which a turn that is not indexed yet is found by its words. 0 switches this off. A conversation is
-    indexed after 10 turns, or when it is quiet for 120 seconds (`Cadence`), so a turn waits for 20 minutes at most."""
+    indexed after 10 turns, or when it is quiet for 120 seconds (`Cadence`), so a turn waits for 20 minutes at most.
+    A search costs two more parallel requests for a user who wrote in that time."""
     embedding_timeout: float = 10.0
     """Seconds that a search waits for the vector of its query. After that it uses words only and reports it (a warning
     in the log, `degraded` of a context, `health`). It is longer than a local model takes to load. A context waits for
