@@ -120,8 +120,8 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
     found = [hit for hit in hits if hit.memory.id not in standing]
     past = wanted.as_of is not None
     best = bearing(found, query, settings.context_least, wanted.limit, cosines, _longest(wanted), past=past)
-    is_likely = bool(best) or asks_for_all(query)
-    if not best and asks_of_self(query):
+    is_guess = not best and asks_of_self(query)
+    if is_guess:
         best = bearing(found, query, 0.0, wanted.limit, cosines, _longest(wanted), past=past)[:NEAREST]
     best = [*parts.standing, *_with_conditions(parts.conditions, best, found)]
     near = [hit for hit in _without_repeats(best) if hit.memory.id not in standing][: wanted.limit]
@@ -129,7 +129,8 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
     told = with_added(near, found, newer)
     profile = _profile_lines(parts.profile, query, found, told, cosines) if told else []
     known = bool(hits or parts.profile)
-    is_nothing = parts.question is not None and not (told and is_likely) and known and not parts.degraded
+    is_answered = told and (not is_guess or asks_for_all(query))
+    is_nothing = parts.question is not None and not is_answered and known and not parts.degraded
     before = [query, *(turn.content for turn in shown)]
     lines: dict[str, list[Line]] = {
         "nothing": [nothing_line(query, anything=bool(told))] if is_nothing and says_something(query) else [],

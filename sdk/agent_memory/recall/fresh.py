@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import islice
 
 from agent_memory.forgetting.tombstones import forgotten_turns
 from agent_memory.language.tasks import EmbeddingModel
@@ -29,8 +30,8 @@ from agent_memory.store.documents import from_document
 from agent_memory.store.filters import EVERY_TURN, condition_of_turns, parameters as filter_parameters
 from agent_memory.text.folding import folded
 
-MOST = 30
-"""Maximum number of turns that are compared, the newest."""
+MOST = 20
+"""Maximum number of turns that are compared, the newest: what two conversations have before ten turns are indexed."""
 LONGEST = 8000
 """Maximum characters of a fresh turn; a longer one is found once it is indexed."""
 
@@ -45,7 +46,7 @@ async def fresh_turns(
 ) -> list[Turn]:
     """The turns of the last `seconds` that share a word with a question, newest first; one query, or none.
 
-    So many of the user's `newest` are included whatever their words, but no greetings and questions.
+    The `newest` turns of the user, that many, are included whatever their words, except greetings and questions.
 
     No query if this process knows that nobody wrote, or looked a moment ago and found nothing (`store.known`).
     """
@@ -61,8 +62,8 @@ async def fresh_turns(
     asked = {word for term in terms for word in words(term)}
     turns = [from_document(Turn, row) for row in rows]
     # Words are compared here, because the store would look into every turn of a history that is being imported.
-    telling = [turn for turn in turns if turn.role == "user" and not _says_nothing(turn.content)]
-    own = {turn.id for turn in telling[:newest]}
+    telling = (turn.id for turn in turns if turn.role == "user" and not _says_nothing(turn.content))
+    own = set(islice(telling, newest))
     return [turn for turn in turns if turn.id in own or not asked.isdisjoint(words(folded(turn.content)))]
 
 

@@ -50,7 +50,7 @@ class Candidate:
 def related(found: Sequence[Candidate], terms: Sequence[str], threshold: float, nearest: int = 0) -> list[Candidate]:
     """Those of the memories found that are about the question, the best by words and by vector first.
 
-    A memory without any of the words must exceed `threshold`, or be among so many `nearest` ones; a shared word is
+    A memory without any of the words must exceed `threshold`, or be one of the `nearest`, that many; a shared word is
     evidence in itself.
     """
     by_words = Bm25({candidate.memory.id: candidate.memory.content for candidate in found}).scores(terms)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from agent_memory.errors import AgentMemoryError
 from agent_memory.language.tasks import HYDE, QUERY_REWRITE, ChatModel, HydeInput, QueryRewriteInput
 from agent_memory.recall.gate import is_personal
+from agent_memory.recall.oneself import asks_for_all
 from agent_memory.settings import QueryStrategy
 from agent_memory.text.patterns import linear
 from agent_memory.text.terms import query_terms
@@ -65,7 +66,7 @@ async def build_question(
         chat: Runs the rewriting.
         timeout: Time limit of the whole context, in seconds; a model gets half of it.
     """
-    if strategy == "as_is" or is_self_contained(query):
+    if strategy == "as_is" or is_self_contained(query) or asks_for_all(query):
         return Question(query, "as it is")
     terms = key_terms(messages, query)
     if not terms:

@@ -152,7 +152,7 @@ async def _search(
         known = await all_known(searcher, partition, where, parameters, limit)
         if known:
             lately = await _fresh(searcher, partition, terms, filters, degraded, limit)
-            return Found([*known, *(told(one.memory) for one in await _not_indexed(searcher, lately))], degraded)
+            return Found([*known, *await _told_lately(searcher, lately, degraded)], degraded)
     vector = asyncio.ensure_future(vector_of(searcher, query, named, degraded))
     sought = Sought(partition, query, telling(terms, seen), where, parameters, vector, links)
     results = await asyncio.gather(
@@ -338,6 +338,16 @@ async def _not_indexed(searcher: Searcher, said: Sequence[Turn]) -> list[Candida
         return []
     chunks = await as_chunks(said, searcher.store, searcher.embeddings, searcher.rules, searcher.policy)
     return [Candidate(chunk, None, ("fresh",)) for chunk in chunks]
+
+
+async def _told_lately(searcher: Searcher, said: Sequence[Turn], degraded: list[str]) -> list[Hit]:
+    """Fresh turns as hits of a question for all that is known."""
+    try:
+        return [told(one.memory) for one in await _not_indexed(searcher, said)]
+    except AgentMemoryError as error:
+        logger.warning("What was said lately could not be read: %s", error)
+        degraded.append(f"fresh turns: {error}")
+        return []
 
 
 async def _with_uses(searcher: Searcher, user_id: str, found: list[Candidate], degraded: list[str]) -> list[Candidate]:

@@ -242,9 +242,10 @@ def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *,
     if clause.time == "wish" or (clause.verb in {"", "be"} and not particular):
         return False
     consumed = clause.verb == "smoke" or (clause.verb in {"drink", "eat"} and bool(concrete))
-    if clause.negative and not (clause.change or consumed or clause.verb == "have"):
+    abstains = clause.negative and clause.time == "now" and consumed
+    if clause.negative and not (clause.change or abstains or clause.verb == "have"):
         return False
-    if (clause.negative and clause.verb != "have") or (dated and clause.verb == "fli"):
+    if abstains or (clause.negative and clause.change) or (dated and clause.verb == "fli"):
         return True
     subject = bool(_FIRST_PERSON.search(" ".join(plain.split()[:4])))
     has = clause.verb == "have" and clause.time == "now" and telling
