@@ -136,7 +136,7 @@ def test_a_tombstone_covers_what_was_said_up_to_its_own_instant(by: str, later: 
     vector = [0.6, 0.8]
     buried = {
         "words": of_words("alice", "the code is seven", NOON, "forgotten", None, "m"),
-        "meaning": of_words("alice", "other words", NOON, "forgotten", vector, "m"),
+        "meaning": of_words("alice", "seven is the code of the locker", NOON, "forgotten", vector, "m"),
         "place": of_place("alice", Place(thread_id="t1"), NOON),
     }[by]
     said = Said("the code is seven", NOON + later * timedelta(microseconds=1), "t1", vector=vector)

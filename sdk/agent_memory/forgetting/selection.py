@@ -68,7 +68,8 @@ class Corpus:
     store: Store
     embeddings: EmbeddingModel
     user_id: str
-    memories: Mapping[str, Memory]
+    memories: dict[str, Memory]
+    """All, and those that a search found because they were written meanwhile."""
     chunks: dict[str, Memory] = field(default_factory=dict)
     """Those that a search found. Many searches find the same ones."""
 
@@ -97,7 +98,8 @@ class Corpus:
     def _memory(self, row: Document) -> Memory:
         known = self.memories.get(row["id"]) or self.chunks.get(row["id"])
         if known is None:
-            known = self.chunks[row["id"]] = from_document(Memory, row)
+            known = from_document(Memory, row)
+            (self.chunks if known.kind == "chunk" else self.memories)[known.id] = known
         return known
 
     async def turns_that_say(self, words: Sequence[str], *, every: bool) -> list[Turn]:
@@ -218,7 +220,8 @@ async def select_query(corpus: Corpus, topic: str, place: Place) -> Selection:
         if not like.about(topic, words_of(memory), similarity) or not _lies_in(place, memory):
             continue
         if memory.kind == "chunk":
-            found[memory.thread_id, memory.source_turn_ids[0]] = None
+            if not _says_something_else(corpus, memory, topic):
+                found[memory.thread_id, memory.source_turn_ids[0]] = None
         else:
             selection.memories[memory.id] = "about it"
     for memory in corpus.memories.values():
@@ -236,6 +239,20 @@ async def select_query(corpus: Corpus, topic: str, place: Place) -> Selection:
     selection.claims = await corpus.embed(claims)
     await _add_other_wordings(corpus, selection)
     return selection
+
+
+def _says_something_else(corpus: Corpus, reply: Memory, topic: str) -> bool:
+    """Whether the question before a short reply is about the topic, but no memory derived from the reply is.
+
+    Without such a memory the reply may say something about the topic: "Yes, on Tuesday".
+    """
+    if "asked" not in reply.metadata or corpus.likeness.about(topic, words_of(reply), None):
+        return False
+    turn = (reply.thread_id, reply.source_turn_ids[0])
+    derived = [
+        one for one in corpus.memories.values() if any((one.thread_id, of) == turn for of in one.source_turn_ids)
+    ]
+    return bool(derived) and not any(corpus.likeness.about(topic, one.content, None) for one in derived)
 
 
 async def select_place(corpus: Corpus, place: Place, limit: int) -> Selection:

@@ -1,9 +1,10 @@
 """Tombstones: records that something was forgotten (or rejected), so that it does not come back. They hold no text.
 
 A tombstone covers what was said up to its time and matches it by hash, meaning or place. Steps that derive memories,
-and imports, leave such text out. What is said afterwards is new. A hash is keyed by the user, but anybody who has the
-store can still try texts against it, and a vector reveals the gist of a text. So tombstones are as private as memories,
-and are erased with the user.
+and imports, leave such text out. What is said afterwards is new. A meaning is a vector, and a hash of one byte for each
+word: a dictionary has hundreds of words with the same one, two claims seldom do. A hash is keyed by the user, but
+anybody who has the store can still try texts against it, and a vector reveals the gist of a text. So tombstones are as
+private as memories, and are erased with the user.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import VECTOR_DECIMALS, Document, in_batches, upsert
 from agent_memory.store.ids import FORGOTTEN_THREAD, derived_id
 from agent_memory.text.likeness import cosine
+from agent_memory.text.wordings import Wording, is_same, wording_of, wordings
 
 Reason = Literal["forgotten", "rejected"]
 ASKED = 500
 """Maximum turns in one query, so that their hashes fit into it."""
-_SIZE, _NUMBER_SIZE = 500, VECTOR_DECIMALS + 4
+_SIZE, _NUMBER_SIZE = 500 + 3 * 256 * len('"ff",'), VECTOR_DECIMALS + 4
 """The most bytes of JSON in a tombstone without its vector, and in one number of the vector."""
 
 
@@ -64,6 +66,7 @@ def of_words(
     if vector is not None:
         document["embedding"] = [round(value, VECTOR_DECIMALS) for value in vector]
         document["embedding_model"] = embedding_model
+        document["wording"] = [sorted(part) for part in _keyed_wording(user_id, wording_of(text))]
     return document
 
 
@@ -100,13 +103,11 @@ class Forgotten:
     def __init__(self, user_id: str, tombstones: Sequence[Document], embedding_model: str) -> None:
         self._user_id = user_id
         self._model = embedding_model
-        self._same = calibration_of(embedding_model).same_claim
+        self._limits = calibration_of(embedding_model)
         self._turns = {one["turn"] for one in tombstones if "turn" in one}
         self._said = {one["said"]: one["at"] for one in tombstones if "said" in one}
         self._places = [one for one in tombstones if "place" in one]
-        self._meanings = [
-            (one["at"], one["embedding"]) for one in tombstones if one.get("embedding_model") == embedding_model
-        ]
+        self._meanings = [one for one in tombstones if one.get("embedding_model") == embedding_model]
 
     def __bool__(self) -> bool:
         """Whether there is any tombstone."""
@@ -126,9 +127,20 @@ class Forgotten:
             return True
         if any(one["at"] >= at and self._holds(one["place"], said, at) for one in self._places):
             return True
-        return said.vector is not None and any(
-            when >= at and cosine(vector, said.vector) >= self._same for when, vector in self._meanings
-        )
+        return said.vector is not None and self._means(said.text, said.vector, at)
+
+    def _means(self, text: str, vector: Vector, at: str) -> bool:
+        """Whether a text makes a claim that was forgotten at this time or later."""
+        known = [(one, cosine(one["embedding"], vector)) for one in self._meanings if one["at"] >= at]
+        near = [(one, similarity) for one, similarity in known if similarity >= self._limits.near_claim]
+        said = [_keyed_wording(self._user_id, wording) for wording in wordings(text)] if near else []
+        return any(self._is_claim(one, said, similarity) for one, similarity in near)
+
+    def _is_claim(self, tombstone: Document, said: Sequence[Wording], similarity: float) -> bool:
+        if "wording" not in tombstone:  # versions before 1.0 wrote none
+            return similarity >= self._limits.same_claim
+        claim = Wording(*map(frozenset, tombstone["wording"]))
+        return any(is_same(claim, wording, similarity, self._limits) for wording in said)
 
     def _holds(self, place: dict[str, str], said: Said, at: str) -> bool:
         names = {"thread": said.thread_id, "project": said.project_id}
@@ -217,6 +229,10 @@ def _tombstone(user_id: str, at: datetime, reason: Reason, kind: str, key: str) 
         "at": iso(at),
     }
     return document | ({} if kind == "place" else {kind: key})
+
+
+def _keyed_wording(user_id: str, wording: Wording) -> Wording:
+    return wording.keyed(lambda word: _keyed(user_id, "word", word)[-2:])
 
 
 def _keyed(user_id: str, *parts: str) -> str:

@@ -16,6 +16,7 @@ from agent_memory.language.offline.text import stem as lemma
 from agent_memory.language.offline.verbs import is_past
 from agent_memory.language.polarity import CLAUSE, NEGATORS, without_may, words_of
 from agent_memory.text.patterns import WORD, linear
+from agent_memory.text.people import KIN
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
 
@@ -222,22 +223,6 @@ OWN = frozenset(
 
 # --- parties ---
 
-KIN = frozenset(
-    """sister brother mother father mom mum mam dad wife husband son daughter kid kids child children baby partner
-    fiancé
-    fiancée fiance boyfriend girlfriend ex aunt uncle cousin niece nephew grandmother grandfather grandma grandpa granny
-    nan gran twin parents boss manager lead colleague coworker co-worker intern neighbour neighbor neighbours neighbors
-    landlord landlady tenant roommate flatmate housemate friend friends buddy mate teacher doctor client customer
-    mother-in-law father-in-law sibling siblings assistant coach trainer therapist
-    schwester bruder mutter vater mama papa oma opa frau mann sohn tochter kind kinder freund freundin chef chefin
-    kollege kollegin nachbar nachbarin tante onkel cousine vermieter mitbewohner mitbewohnerin
-    hermana hermano madre padre abuela abuelo esposa marido mujer hijo hija hijos novio novia jefe jefa vecino vecina
-    amigo amiga tía tío primo prima compañero compañera suegra suegro
-    sœur soeur frère mère père maman grand-mère grand-père femme mari fils fille enfants copain copine patron chef
-    voisin voisine ami amie tante oncle cousine collègue coloc
-    sorella fratello nonna nonno moglie marito figlio figlia fidanzato fidanzata capo vicino vicina amico amica zia zio
-    irmã irmão mãe pai avó avô filha filho namorado namorada chefe vizinho vizinha""".split()
-)
 _MINE = frozenset(
     """my our his her their mein meine unser unsere sein seine ihr ihre mi mis nuestro nuestra su sus mon ma mes notre
     nos son sa ses leur mio mia il la meu minha o a""".split()

@@ -11,7 +11,6 @@ from itertools import pairwise
 
 from agent_memory.language.clauses import (
     ADDRESSING,
-    KIN,
     OF_PEOPLE,
     PRONOUNS,
     SELF,
@@ -25,6 +24,7 @@ from agent_memory.language.clauses import (
 from agent_memory.language.offline.text import stem as lemma
 from agent_memory.language.offline.verbs import is_past
 from agent_memory.language.polarity import CLAUSE, words_of
+from agent_memory.text.people import KIN
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
 

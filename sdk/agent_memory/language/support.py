@@ -14,7 +14,6 @@ from itertools import pairwise
 
 from agent_memory.language.anchors import out_of_place
 from agent_memory.language.bounds import wrong_bound
-from agent_memory.language.clauses import KIN
 from agent_memory.language.corrections import corrected
 from agent_memory.language.measures import unsaid_figures, wrong_unit
 from agent_memory.language.moods import changed_mood, of_direct_speech
@@ -25,6 +24,7 @@ from agent_memory.language.said_names import NO_NAMES, unsaid_name
 from agent_memory.text.folding import folded
 from agent_memory.text.names import names
 from agent_memory.text.patterns import WORD, linear
+from agent_memory.text.people import KIN
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stems import stem
 from agent_memory.text.stop_words import SMALL_WORDS

@@ -1,11 +1,11 @@
 """Similarity: whether two texts make the same claim, and whether a text is about a topic.
 
 A cosine alone does not show this: two wordings of one claim and two claims about one thing have similar cosines
-(`agent_memory.calibration` has the figures). So any of three signs counts: an identifying figure in common (a code, an
-amount, a number), a high cosine, or a medium cosine together with most of the words. The rules prefer to miss a wording
-rather than match another claim. Naming a topic instead of a claim matches more. An answer says little by itself ("Got
-it: Fabrikam."), but its place shows what it is about. So a single weaker sign is enough there, unless the answer
-    continues with something else.
+(`agent_memory.calibration` has the figures). So they need an identifying figure in common (a code, an amount, a number),
+or a medium or high cosine together with their words (`text.wordings`). The rules prefer to miss a wording rather than
+match another claim. Naming a topic instead of a claim matches more. An answer says little by itself ("Got it:
+Fabrikam."), but its place shows what it is about. So a single weaker sign is enough there, unless the answer continues
+with something else.
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ from agent_memory.text.dates import CALENDAR
 from agent_memory.text.figures import telling_figures
 from agent_memory.text.folding import folded
 from agent_memory.text.names import names
-from agent_memory.text.patterns import WORD, linear
+from agent_memory.text.patterns import WORD
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stems import stem
 from agent_memory.text.stop_words import CLAIM_WORDS, FOREIGN_WORDS, FUNCTION_WORDS
+from agent_memory.text.wordings import is_same, wording_of, wordings, words_in
 
 LITTLE = 3
 """Most new words in an answer that only acknowledges ("Got it, I'll keep that in mind")."""
-_PARTS = linear(r"(\w+)(?:['’](\w+))?")
-"""A word, and what follows its apostrophe: a short ending ("we're"), or the word itself ("d'arachides")."""
 _TELLING = 3
 """Fewest letters of a word that carries meaning."""
 _LAST_LATIN = "\u024f"
@@ -53,9 +52,8 @@ class Likeness:
             return True
         if cosine is None:
             return False
-        return cosine >= self.limits.same_claim or (
-            cosine >= self.limits.near_claim and _overlap(stems(one), stems(other)) >= CLAIM_OVERLAP
-        )
+        claim, limits = wording_of(one), self.limits
+        return cosine >= limits.near_claim and any(is_same(claim, found, cosine, limits) for found in wordings(other))
 
     def about(self, topic: str, text: str, cosine: float | None) -> bool:
         """Whether a text is about a topic: it has all its words, some of them and a medium cosine, or a high cosine."""
@@ -119,9 +117,7 @@ def _alike(one: str, other: str) -> int:
 
 
 def _words(text: str) -> set[str]:
-    found = _PARTS.findall(folded(text))
-    words = {head.lower() for head, _ in found} | {tail.lower() for _, tail in found if len(tail) >= _TELLING}
-    return words - CLAIM_WORDS
+    return {word.lower() for word in words_in(folded(text))} - CLAIM_WORDS
 
 
 def _telling(text: str) -> frozenset[str]:

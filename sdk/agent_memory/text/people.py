@@ -1,0 +1,33 @@
+"""Words for people by what they are to somebody."""
+
+from __future__ import annotations
+
+KIN = frozenset(
+    """sister brother mother father mom mum mam dad wife husband son daughter kid kids child children baby partner
+    fiancé
+    fiancée fiance boyfriend girlfriend ex aunt uncle cousin niece nephew grandmother grandfather grandma grandpa granny
+    nan gran twin parents boss manager lead colleague coworker co-worker intern neighbour neighbor neighbours neighbors
+    landlord landlady tenant roommate flatmate housemate friend friends buddy mate teacher doctor client customer
+    mother-in-law father-in-law sibling siblings assistant coach trainer therapist
+    schwester bruder mutter vater mama papa oma opa frau mann sohn tochter kind kinder freund freundin chef chefin
+    kollege kollegin nachbar nachbarin tante onkel cousine vermieter mitbewohner mitbewohnerin
+    hermana hermano madre padre abuela abuelo esposa marido mujer hijo hija hijos novio novia jefe jefa vecino vecina
+    amigo amiga tía tío primo prima compañero compañera suegra suegro
+    sœur soeur frère mère père maman grand-mère grand-père femme mari fils fille enfants copain copine patron chef
+    voisin voisine ami amie tante oncle cousine collègue coloc
+    sorella fratello nonna nonno moglie marito figlio figlia fidanzato fidanzata capo vicino vicina amico amica zia zio
+    irmã irmão mãe pai avó avô filha filho namorado namorada chefe vizinho vizinha""".split()
+)
+"""In English, German, Spanish, French, Italian and Portuguese."""
+SAME_KIN = {
+    word: kin
+    for kin, words in {
+        "mother": "mum mom mam mama",
+        "father": "dad daddy papa",
+        "grandmother": "grandma granny nan gran",
+        "grandfather": "grandpa grandad",
+        "child": "kid kids children",
+    }.items()
+    for word in words.split()
+}
+"""Other English words for the same kin."""
