@@ -205,7 +205,7 @@ def _show(receipt: ImportReceipt) -> None:
         "there already": receipt.existing,
         "forgotten": receipt.forgotten,
         "no room": receipt.refused,
-        "not wanted by the settings": receipt.unwanted,
+        "expired or unwanted": receipt.unwanted,
         "screened": receipt.screened,
     }
     made = table("what", *counts, right=list(counts))

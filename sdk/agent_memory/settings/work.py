@@ -114,7 +114,10 @@ class Webhook:
         except ValueError:
             host, usable = None, False
         if not usable or host is None:
-            raise ConfigurationError("the webhook's URL must be like https://example.com/path, without a user's name")
+            raise ConfigurationError(
+                "the webhook's URL must be like https://example.com/path, without a user's name; http needs"
+                " AGENT_MEMORY_WEBHOOK_PRIVATE=true"
+            )
         if not self.allow_private and not _may_be_called(host):
             raise ConfigurationError("the webhook is in a private network; AGENT_MEMORY_WEBHOOK_PRIVATE=true allows it")
         if len(self.secret) < SHORTEST_SECRET:
