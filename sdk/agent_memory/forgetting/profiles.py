@@ -1,8 +1,8 @@
-"""Profiles as they may be shown: without sentences whose source memories are deleted or switched off.
+"""Profiles as they may be shown: without sentences whose source memories are replaced, deleted or switched off.
 
-A profile is rebuilt only now and then. In between, retention deletes its source memories, and its user switches
-conversations off. Then a sentence is shown only if a remaining memory supports it by its words and figures. A sentence
-that a model put in quite different words is missing until the next profile.
+A profile is rebuilt only now and then. In between, its source memories are corrected or replaced, retention deletes
+them, and its user switches conversations off. Then a sentence is shown only if a remaining memory supports it by its
+words and figures. A sentence that a model put in quite different words is missing until the next profile.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from collections.abc import Collection, Iterable, Mapping
 
 from agent_memory.language.tasks import ProfileView
 from agent_memory.models import PROFILE_SECTIONS, UserProfile, now
+from agent_memory.remembering.untold import REPEATING
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.documents import Document, from_document
 from agent_memory.store.ids import USER_SUMMARY_THREAD, user_summary_id
-from agent_memory.store.scope_documents import SOURCES_UNTIL
+from agent_memory.store.scope_documents import SOURCES_REPLACED, SOURCES_UNTIL
 from agent_memory.text.figures import telling_figures
 from agent_memory.text.likeness import roots
 
@@ -24,9 +25,9 @@ _NOTHING = "Nothing is known yet."
 
 
 async def told_profile(store: Store, user_id: str, threads_off: Collection[str] = ()) -> UserProfile | None:
-    """The profile of a user without lines from deleted memories or from threads that are off.
+    """The profile of a user without lines from replaced or deleted memories or from threads that are off.
 
-    Costs one point read, and a query if a source may have been deleted or a thread is off.
+    Costs one point read, and a query if a source may be one of these; one more if a source repeated another memory.
     """
     document = await read_profile_document(store, user_id)
     return None if document is None else await held_up(store, document, threads_off)
@@ -41,11 +42,25 @@ async def held_up(store: Store, document: Document, threads_off: Collection[str]
     """A stored profile with only the sentences that a remaining memory of a thread that is on supports."""
     profile = from_document(UserProfile, document)
     until = document.get(SOURCES_UNTIL)
-    if not threads_off and (until is None or now().timestamp() < until):
+    is_whole = not document.get(SOURCES_REPLACED) and (until is None or now().timestamp() < until)
+    if not threads_off and is_whole:
         return profile
-    rows = await store.query(MEMORIES, queries.CONTENTS, (profile.user_id,), ids=profile.source_ids)
-    there = {row["id"]: row["content"] for row in rows if row["thread_id"] not in threads_off}
+    there = await _standing(store, profile.user_id, profile.source_ids, threads_off)
     return profile if set(profile.source_ids) <= there.keys() else _held_up(profile, there)
+
+
+async def _standing(store: Store, user_id: str, ids: list[str], threads_off: Collection[str]) -> dict[str, str]:
+    """By id, what those of these memories say that are current, and those in whose place a repetition stands now."""
+    there: dict[str, str] = {}
+    asked = set[str]()
+    while ids:
+        rows = await store.query(MEMORIES, queries.STANDING, (user_id,), ids=ids)
+        current = [row for row in rows if row.get("superseded_by") is None and row["thread_id"] not in threads_off]
+        there |= {row["id"]: row["content"] for row in current}
+        asked.update(ids)
+        repeated = {row["superseded_by"] for row in rows if row.get("supersede_reason") in REPEATING}
+        ids = sorted(repeated - asked - {None})
+    return there
 
 
 def sources_until(rows: Iterable[Document], before: Document | None) -> Document:

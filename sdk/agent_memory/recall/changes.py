@@ -102,7 +102,7 @@ class _Read:
     words: frozenset[str]
     """The stems of all statements, and figures of several digits."""
     talk_id: str
-    """The chunk of the turn that it comes from; its own id if it comes from none."""
+    """The chunk of the turn that it comes from; its own id if it comes from none, or was corrected by hand since."""
     links: frozenset[str]
     """The links of that chunk, if the search found it."""
     turns: frozenset[tuple[str, str]]
@@ -289,7 +289,8 @@ def _read(hits: Sequence[Hit]) -> list[_Read]:
 
 
 def _talk_id(memory: Memory) -> str:
-    if memory.kind == "chunk" or not memory.source_turn_ids:
+    corrected_by_hand = memory.model is None and bool(memory.supersedes_ids)
+    if memory.kind == "chunk" or not memory.source_turn_ids or corrected_by_hand:
         return memory.id
     return chunk_id(memory.user_id, memory.thread_id, memory.source_turn_ids[-1])
 

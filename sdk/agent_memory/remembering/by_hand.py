@@ -12,6 +12,7 @@ from agent_memory.language.custom import fitted
 from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.models import CustomKind, FactKind, Memory, content_hash, iso, now
 from agent_memory.remembering import untold
+from agent_memory.remembering.outdated import outdate_chunks
 from agent_memory.rules.quotas import keep_within, require_room
 from agent_memory.rules.switches import Rules, with_retention
 from agent_memory.screening.screen import FORBIDDEN, screen_aside
@@ -21,7 +22,7 @@ from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import Document, create, replace, to_document, validated
 from agent_memory.store.ids import NOBODY, USER_THREAD, check_id, derived_id, new_turn_id
 from agent_memory.store.memories import active_by_hash, amend, get_memories, get_memory
-from agent_memory.store.scope_documents import extraction_of
+from agent_memory.store.scope_documents import extraction_of, note_replaced
 from agent_memory.store.static import refuse_static
 
 USUAL: tuple[str, ...] = get_args(FactKind)
@@ -243,7 +244,9 @@ async def correct(
         **untold.mark(old.thread_id),
     }
     await untold.mark_earlier(desk.store, desk.user_id, old.id, None)
+    await note_replaced(desk.store, desk.user_id)
     await desk.store.batch(MEMORIES, partition, [create(document), replace(ended, etag)])
+    await outdate_chunks(desk.store, old, new, new.created_at)
     return new
 
 

@@ -61,10 +61,14 @@ async def outdate_new_chunks(store: Store, partition: tuple[str, str], chunk_ids
 async def outdate_chunks(store: Store, loser: Memory, winner: Memory, valid_to: datetime) -> None:
     """Marks the chunks that state a replaced memory: its sources, and repetitions in its thread.
 
-    They are linked to the turn that replaced it, so that a question in the old words leads to the new value.
+    They are linked to the turn that replaced it, so that a question in the old words leads to the new value. After a
+    correction by hand no turn did. Then a source stays if it does not say what was corrected, because the memory was
+    wrong, not the talk.
     """
     if not _is_one_claim(loser, winner.content):
         return
+    by_hand = winner.model is None and loser.id in winner.supersedes_ids
+    wrong = stems(loser.content) - stems(winner.content) if by_hand else frozenset[str]()
     figures = _figures(loser, winner.content)
     rows = await store.query(
         MEMORIES,
@@ -75,9 +79,12 @@ async def outdate_chunks(store: Store, loser: Memory, winner: Memory, valid_to: 
         end=iso(valid_to),
         **{f"f{number}": figure for number, figure in enumerate(figures)},
     )
-    newer = [chunk_id(winner.user_id, winner.thread_id, turn_id) for turn_id in winner.source_turn_ids[-1:]]
+    replacing = [] if by_hand else winner.source_turn_ids[-1:]
+    newer = [chunk_id(winner.user_id, winner.thread_id, turn_id) for turn_id in replacing]
     for row in rows:
         is_source = not set(loser.source_turn_ids).isdisjoint(row["source_turn_ids"])
+        if by_hand:
+            is_source = is_source and wrong <= stems(_words(row)) and _says_little_else(_words(row), loser)
         if is_source or _repeats(_words(row), loser, winner.content):
             links = {"near_ids": list(dict.fromkeys([*newer, *row.get("near_ids", [])]))}
             await _outdate(store, (loser.user_id, row["thread_id"], row["id"]), valid_to, links if newer else {})

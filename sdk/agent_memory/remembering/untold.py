@@ -21,6 +21,9 @@ from agent_memory.store.ids import is_reserved
 FIELDS = ("untold_since",)
 """The fields of a replaced memory that this module writes."""
 
+REPEATING = ("duplicate", "rederived")
+"""Why a memory was replaced, if its successor says the same."""
+
 
 class Told(Model):
     """A replacement that a summary now knows, or that does not concern it."""
@@ -79,11 +82,7 @@ async def _said_by(store: Store, user_id: str, memory_ids: Collection[str]) -> l
             row
             for row in rows
             if row["id"] not in known
-            and (
-                "untold_since" in row
-                or row["supersede_reason"] in ("duplicate", "rederived")
-                or is_reserved(row["thread_id"])
-            )
+            and ("untold_since" in row or row["supersede_reason"] in REPEATING or is_reserved(row["thread_id"]))
         ]
         found += fresh
         ids = [row["id"] for row in fresh]

@@ -29,6 +29,7 @@ from agent_memory.store.cursors import Cursor, StoredCursor, advance, read_ahead
 from agent_memory.store.documents import Document, create, delete, patch, upsert
 from agent_memory.store.ids import USER_THREAD, cursor_id
 from agent_memory.store.memories import get_memory, reaffirm
+from agent_memory.store.scope_documents import note_replaced
 
 
 class Supersession(Model):
@@ -202,6 +203,8 @@ async def _carry_out(
         await count_extraction(store, user_id, intents.counting)
     for again in intents.reaffirm:
         await reaffirm(store, (user_id, again.thread_id), again.memory_id, again.at)
+    if intents.supersede or intents.retire:
+        await note_replaced(store, user_id)
     done = 0
     for one in intents.supersede:
         winner = await _still_active(store, user_id, one.winner_id)

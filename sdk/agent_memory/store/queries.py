@@ -113,6 +113,10 @@ REPLACED_FACTS = (
     f'SELECT {MEMORY_FIELDS} FROM c WHERE c.type = "fact" AND IS_STRING(c.superseded_by) AND IS_STRING(c.valid_to)'
 )
 CONTENTS = "SELECT c.id, c.thread_id, c.content, c.quote, c.created_at FROM c WHERE ARRAY_CONTAINS(@ids, c.id)"
+STANDING = (
+    "SELECT c.id, c.thread_id, c.content, c.superseded_by, c.supersede_reason FROM c"
+    f" WHERE ARRAY_CONTAINS(@ids, c.id) AND {USABLE}"
+)
 RECORDED_SINCE = (
     f"SELECT TOP @limit {MEMORY_FIELDS}, c.embedding FROM c"
     f' WHERE c.type = "fact" AND {USABLE} AND {ACTIVE} AND c.recorded_at > @since AND c.embedding_model = @model'

@@ -6,11 +6,12 @@ would cost a request and find nothing.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agent_memory.errors import Conflict
+from agent_memory.errors import Conflict, NotFound
 from agent_memory.models import Extraction, ScopeSettings, ThreadState, ThreadSummary, UserProfile, iso, now
 from agent_memory.store import queries
 from agent_memory.store.client import Store
@@ -112,12 +113,23 @@ async def _note_whether_on(store: Store, user_id: str, thread_id: str, *, on: bo
 
 SOURCES_UNTIL = "sources_until"
 """The field of a profile's document with the time, in seconds, from which retention may delete one of its sources."""
+SOURCES_REPLACED = "sources_replaced"
+"""The field of a profile's document that says that memories were replaced since it was made."""
+
+
+async def note_replaced(store: Store, user_id: str) -> None:
+    """Notes in a user's profile, if there is one, that memories are replaced or withdrawn. Costs one request."""
+    with contextlib.suppress(Conflict, NotFound):
+        place = (user_id, USER_SUMMARY_THREAD)
+        await store.patch(SUMMARIES, user_summary_id(user_id), place, {SOURCES_REPLACED: True}, "FROM c WHERE true")
+
+
 _FIELDS = dict.fromkeys(
     [
         "_etag",
         *(name for model in (ThreadSummary, ThreadState, UserProfile) for name in model.model_fields),
         *(name for name in ScopeSettings.model_fields if name != "etag"),
-        *(THREADS_OFF, TIER, SOURCES_UNTIL),
+        *(THREADS_OFF, TIER, SOURCES_UNTIL, SOURCES_REPLACED),
         *WINDOW_FIELDS,
     ]
 )

@@ -1,11 +1,11 @@
 """Similarity: whether two texts make the same claim, and whether a text is about a topic.
 
 A cosine alone does not show this: two wordings of one claim and two claims about one thing have similar cosines
-(`agent_memory.calibration` has the figures). So they need an identifying figure in common (a code, an amount, a number),
-or a medium or high cosine together with their words (`text.wordings`). The rules prefer to miss a wording rather than
-match another claim. Naming a topic instead of a claim matches more. An answer says little by itself ("Got it:
-Fabrikam."), but its place shows what it is about. So a single weaker sign is enough there, unless the answer continues
-with something else.
+(`agent_memory.calibration` has the figures). So they need an identifying figure in common (a code, an amount, a
+number), or a medium or high cosine together with their words (`text.wordings`). The rules prefer to miss a wording
+rather than match another claim. Naming a topic instead of a claim matches more. An answer says little by itself ("Got
+it: Fabrikam."), but its place shows what it is about. So a single weaker sign is enough there, unless the answer
+continues with something else.
 """
 
 from __future__ import annotations
