@@ -80,3 +80,18 @@ async def test_a_turn_that_was_right_stays_when_the_memory_was_wrong():
         await store.patch("memories", fact.id, ("bea", "t"), {"content": wrong.content}, "FROM c WHERE true")
         await other.update(fact.id, content=PORTO)
         assert (await other.search("Porto", types=["episodic"]))[0].memory.valid_to is None
+
+
+async def test_a_profile_that_was_thought_before_a_correction_is_not_written_after_it():
+    async with AsyncMemory.local() as memory:
+        ana = await talked(memory, PORTO, SHIFT)
+        await ana.thread("t1").add("user", "I am allergic to peanuts.")
+        await ana.thread("t1").process("extract")
+        activities = memory.runtime.activities
+        draft = await activities["profile.think"]({"user_id": "ana"})
+        await correct(ana, PORTO, LISBON)
+        assert (await activities["commit"](draft))["raced"]
+        profile = await ana.process("profile") and await ana.profile()
+        assert profile is not None
+        assert "Porto" not in profile.content
+        assert "peanuts" in profile.content

@@ -90,7 +90,9 @@ async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     )
     embedded = await tools.embeddings.embed([profile.content])
     document = to_document(profile, embedded.vectors[0]) | {"embedding_model": tools.embeddings.model_id}
-    draft.upsert = [document | {"thread_id": USER_SUMMARY_THREAD} | sources_until(taken, before)]
+    # Only over the version that it was made from: one that was changed meanwhile says that memories were replaced.
+    version = {"_etag": before["_etag"]} if before else {}
+    draft.upsert = [document | {"thread_id": USER_SUMMARY_THREAD} | sources_until(taken, before) | version]
     draft.result = ProcessResult(
         step=NAME,
         created=1 if earlier is None else 0,

@@ -26,7 +26,7 @@ from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.counters import count_extraction
 from agent_memory.store.cursors import Cursor, StoredCursor, advance, read_ahead, read_cursor
-from agent_memory.store.documents import Document, create, delete, patch, upsert
+from agent_memory.store.documents import Document, Operation, create, delete, patch, replace, upsert
 from agent_memory.store.ids import USER_THREAD, cursor_id
 from agent_memory.store.memories import get_memory, reaffirm
 from agent_memory.store.scope_documents import note_replaced
@@ -105,7 +105,9 @@ class Effects(Intents):
 
     result: ProcessResult
     create: list[Document] = Field(default_factory=list)
-    upsert: list[Document] = Field(default_factory=list)
+    upsert: list[Document] = Field(
+        default_factory=list, description="Written; one with an `_etag` only in place of that version."
+    )
     patch: dict[str, dict[str, Any]] = Field(default_factory=dict, description="Fields to set, by id.")
     delete: list[str] = Field(default_factory=list)
     more: bool = Field(default=False, description="Whether the range was cut short: there is more to do.")
@@ -159,7 +161,7 @@ async def commit(store: Store, draft: Draft) -> Committed:
             etag=draft.etag,
             operations=[
                 *(create(document) for document in draft.create),
-                *(upsert(document) for document in draft.upsert),
+                *(_write(document) for document in draft.upsert),
                 *(patch(item_id, fields) for item_id, fields in draft.patch.items()),
                 *(delete(item_id) for item_id in draft.delete),
             ],
@@ -175,6 +177,11 @@ async def commit(store: Store, draft: Draft) -> Committed:
             store, draft.container, draft.partition, draft.step, draft, draft.extra, runs=cursor.runs
         )
     return Committed(result=draft.result.model_copy(update={"superseded": done}), more=draft.more)
+
+
+def _write(document: Document) -> Operation:
+    etag = document.get("_etag")
+    return replace(document, etag) if etag else upsert(document)
 
 
 async def finish(store: Store, container: str, partition: tuple[str, str], step: str) -> int:
