@@ -194,7 +194,16 @@ def test_few_lines_of_a_context_are_marked():
     query = "What does the Monday choir sing?"
     newer = newer_versions(hits, query, hits)
     assert len(newer) == MARKED
-    assert len({one.id for one in newer_versions(hits, query, hits[:2]).values()} - {hits[1].memory.id}) == ADDED
+
+
+def test_few_newer_memories_are_added_to_a_context():
+    things = ("flat rent", "garage fee", "gym price", "phone tariff")
+    old = [chunk(number, f"The {one} is {30 + number} euros.") for number, one in enumerate(things)]
+    new = [chunk(9 + number, f"The {one} is {60 + number} euros.") for number, one in enumerate(things)]
+    query = f"What is the {', '.join(things)} in euros?"
+    added = {one.id for one in newer_versions([*old, *new], query, old).values()}
+    assert len(added) == ADDED
+    assert added < {hit.memory.id for hit in new}
 
 
 async def test_a_context_fetches_what_is_newer_by_its_link(memory: AsyncMemory):
