@@ -72,7 +72,10 @@ _TALK = 120
 _WORTH_CUTTING = 1.3
 """A turn is cut if it is longer than its shown part by this factor. A choice."""
 _SAME_WORDS = 2 / 3
-"""Minimum share of a fact's words in its source turn for the turn to say the fact."""
+"""Minimum share of a fact's words in its source turn for the turn to say the fact, and the other way around.
+
+Of 100 words of the right answers, contexts of LoCoMo and REALTALK have 79.3 and 64.3. If any fact of a turn stands for
+the turn, they have 78.8 and 63.6."""
 
 
 @dataclass(slots=True)
@@ -227,24 +230,27 @@ def _why_empty(context: Context, parts: Parts) -> str | None:
 
 
 def _without_repeats(best_first: Sequence[Hit]) -> list[Hit]:
-    """The hits without each fact whose turn ranks above it, and without each turn whose fact ranks above it."""
+    """The hits without each fact that a turn above it says, and without each turn that facts above it say."""
     chunks: dict[tuple[str, str, str], set[str]] = {}
-    facts: set[tuple[str, str, str]] = set()
+    facts: dict[tuple[str, str, str], set[str]] = {}
     kept = []
     for hit in best_first:
         memory = hit.memory
         turns = {(memory.user_id, memory.thread_id, turn) for turn in memory.source_turn_ids}
         if memory.kind == "chunk":
-            if turns <= facts:
+            own = set(words(spoken(memory)))
+            told = set().union(*(facts.get(turn, ()) for turn in turns))
+            if told and len(own & told) >= _SAME_WORDS * len(own):
                 continue
             for turn in turns:
-                chunks.setdefault(turn, set()).update(words(spoken(memory)))
+                chunks.setdefault(turn, set()).update(own)
         else:
             own = set(words(memory.content))
             said = set().union(*(chunks[turn] for turn in turns if turn in chunks))
             if len(own & said) >= _SAME_WORDS * len(own):
                 continue
-            facts |= turns
+            for turn in turns:
+                facts.setdefault(turn, set()).update(own)
         kept.append(hit)
     return kept
 
