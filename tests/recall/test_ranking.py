@@ -214,6 +214,17 @@ def test_what_a_user_answers_gains_more_of_the_question_than_what_else_is_beside
     assert gains["answer"] == pytest.approx(0.5 * asked, abs=0.03)
 
 
+@pytest.mark.parametrize(("question", "of_agent"), [("What did you advise me?", True), ("What helps me?", False)])
+def test_what_the_agent_answers_gains_more_if_the_question_is_about_its_words(question: str, of_agent: bool):
+    found = [
+        chunk("asks", 0.9, 4, content="[5 March 2026] user: Do you have any tips for a bad back?"),
+        chunk("agent", 0.45, 5, source="agent", content="[5 March 2026] agent: A warm bath and a walk."),
+        chunk("low", 0.35, 20),
+    ]
+    gains = {hit.memory.id: hit.why["neighbours"] for hit in fuse(found, question, thread_lift=0, question_weight=1)}
+    assert gains["agent"] == pytest.approx((0.8 if of_agent else 0.5) * 0.9 * 0.5, abs=0.03)
+
+
 def test_questions_rank_below_statements():
     found = [
         chunk("asks", 0.8, 0, content="[5 March 2026] user: Wow! What does the kite cost?"),
@@ -234,6 +245,8 @@ def test_questions_rank_below_statements():
         ("What does the kite cost?", False),
         ("Which kite did you recommend?", True),
         ("What have you told me of kites?", True),
+        ("You once taught me to build a kite. How?", True),
+        ("The kite that you have already shown me: what is it?", True),
         ("Give me a summary of our talk about kites", True),
         ("What was your advice about kites?", True),
         ("Kannst du zusammenfassen, was wir besprochen haben?", True),

@@ -102,7 +102,9 @@ def rank(
     asked = [*times, event] if event else times
     _add(parts, "date", {memory.id: settings.date_weight for memory in memories if _in_time(memory, asked)})
     own = _totals(parts)
-    _add(parts, "neighbours", talk.lifts(own, settings.neighbour_lift, settings.answer_lift, settings.neighbour_reach))
+    of_agent = asks_of_agent(query)
+    lifts = (settings.neighbour_lift, settings.answer_lift, settings.neighbour_reach)
+    _add(parts, "neighbours", talk.lifts(own, *lifts, answered_by="agent" if of_agent else "user"))
     _add(parts, "thread", talk.threads(_totals(parts), settings.thread_lift))
     _add(parts, "unplaced", _for_the_unplaced(own, _totals(parts), talk))
     for memory in memories:
@@ -115,7 +117,7 @@ def rank(
     highest = max(matched.values(), default=0.0)
     signs_of = {key: signs(one.memory, one.similarity, coverage[key], cosines) for key, one in found.items()}
     _add(parts, "signs", {key: SIGNS * highest * sign for key, sign in signs_of.items()})
-    if not asks_of_agent(query):
+    if not of_agent:
         by_agent = {key: score for key, score in _totals(parts).items() if found[key].memory.source == "agent"}
         _add(parts, "agent", {key: (settings.agent_weight - 1) * score for key, score in by_agent.items()})
     scores = _totals(parts)

@@ -24,8 +24,9 @@ from agent_memory.text.patterns import WORD, linear
 from agent_memory.text.sentences import QUESTION_MARKS, sentences
 
 _OF_AGENT = linear(
-    r"\b(?:(?:did|have|had|were|what) you|you(?:['’]ve| (?:said|told|gave|wrote|recommended|suggested|advised|mentioned"
-    r"|proposed|explained|showed|listed|promised))|your (?:advice|suggestion|recommendation|answer|explanation)"
+    r"\b(?:(?:did|have|had|were|what) you|you(?:['’]ve| (?:(?:have|had|also|just|once|already) ){0,2}(?:said|told|gave"
+    r"|given|wrote|recommended|suggested|advised|mentioned|proposed|explained|showed|shown|listed|promised|shared|taught|named"
+    r"|offered))|your (?:advice|suggestion|recommendation|answer|explanation)"
     r"|we(?:['’]ve| have)? (?:discussed|covered|talked|agreed|decided)|summar(?:y|i[sz]e)|recap"
     r"|hast du|haben sie|wir besprochen|zusammenfass|as-tu|tu m['’]as|résum|me dijiste|hablamos|resum)",
     re.IGNORECASE,
@@ -159,11 +160,13 @@ class Talk:
         named = [name for name in self._speakers if words.intersection(WORD.findall(name.lower()))]
         return named[0] if len(named) == 1 else None
 
-    def lifts(self, scores: Mapping[str, float], lift: float, answer: float, reach: int) -> dict[str, float]:
+    def lifts(
+        self, scores: Mapping[str, float], lift: float, answer: float, reach: int, answered_by: str = "user"
+    ) -> dict[str, float]:
         """What each memory gains from the turns around it.
 
         At each distance up to `reach` the better of both neighbours counts, starting from `lift` and halved with every
-        step. `answer` is a further share if the turn before is a question and the user answers it.
+        step. `answer` is a further share if the turn before is a question and this source answers it.
         """
         best: dict[tuple[str, int], float] = {}
         asking: dict[tuple[str, int], float] = {}
@@ -179,7 +182,8 @@ class Talk:
             for step in range(1, reach + 1):
                 share = lift * 0.5 ** (step - 1)
                 ahead, after = (thread_id, position - step), (thread_id, position + step)
-                answered = asking.get(ahead, 0.0) if step == 1 and self._chunks[memory_id].source == "user" else 0.0
+                answers = step == 1 and self._chunks[memory_id].source == answered_by
+                answered = asking.get(ahead, 0.0) if answers else 0.0
                 total += max(share * best.get(ahead, 0.0) + answer * answered, share * best.get(after, 0.0))
             return total
 

@@ -80,7 +80,8 @@ class RecallSettings:
     """Share of the better neighbour's score that is added, halved with every turn between them. LoCoMo: 81 with it and
     with the neighbours of the best hits fetched, 69 without."""
     answer_lift: float = 0.3
-    """A further share if the turn before is a question that the user answers."""
+    """A further share if the turn before is a question that the user answers; or the agent, if it is asked for what it
+    said."""
     thread_lift: float = 0.2
     """Share of the mean of a conversation's best scores that is added to all of it."""
     chunk_weight: float = 0.9
