@@ -39,6 +39,8 @@ class Period:
     last: datetime | None
     label: str = ""
     every_year: bool = False
+    phrase: str = ""
+    """The words of the question that name it."""
 
     def holds(self, time: datetime) -> bool:
         """Whether a time is within it. A day, which is given as its midnight UTC, is one of the period's time zone."""
@@ -75,6 +77,7 @@ def periods(query: str, now: datetime) -> list[Period]:
             every_year=_MONTH.search(moment.phrase) is not None
             and _YEAR.search(moment.phrase) is None
             and not moment.phrase.lower().startswith(("last", "this", "next", "past")),
+            phrase=moment.phrase,
         )
         for moment in moments
         if moment.first is not None
@@ -90,8 +93,13 @@ def _iso(dotted: re.Match[str]) -> str:
 
 
 def date_terms(found: Iterable[Period]) -> list[str]:
-    """The words that find dated turns: they have "March 2026" for "last March"."""
-    return [word for period in found if not period.every_year for word in _IN_LABEL.findall(period.label)]
+    """The words that find dated turns: "March 2026" for "last March", "29 April" for "April 29th" of any year."""
+    return [
+        word
+        for period in found
+        for word in _IN_LABEL.findall(period.label)
+        if not (period.every_year and _YEAR.fullmatch(word))
+    ]
 
 
 def stored_days(found: Iterable[Period]) -> list[str]:

@@ -164,6 +164,16 @@ def most_important(where: str) -> str:
     return f"SELECT TOP @limit {fields} FROM c WHERE {where} AND {derived} ORDER BY c.importance DESC"
 
 
+def within(where: str, times: int, *, any_year: bool = False) -> str:
+    """What was said in any of some stretches of time (from `@from0` to before `@to0`, …), the earliest first.
+
+    With `any_year`, these lack the year: "05-03T00:00".
+    """
+    at = "SUBSTRING(c.created_at, 5, 11)" if any_year else "c.created_at"
+    said = " OR ".join(f"({at} >= @from{number} AND {at} < @to{number})" for number in range(times))
+    return f"SELECT TOP @limit {found_fields(links=False)} FROM c WHERE {where} AND ({said}) ORDER BY c.created_at"
+
+
 def facts(where: str) -> str:
     """The facts of a user whose vectors are nearest to `@vector`, with their cosine."""
     return found_near(f'{where} AND c.type = "fact"')

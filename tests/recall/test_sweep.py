@@ -1,0 +1,105 @@
+"""What was said in a stretch of time is found by its time alone."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from agent_memory import AsyncMemory
+from agent_memory.models import now
+from agent_memory.recall.dates import periods
+from agent_memory.recall.sweep import asks_for_times
+from agent_memory.scopes import AsyncUserScope
+
+AT = datetime(2026, 11, 27, 12, tzinfo=UTC)
+OLD = datetime(2023, 4, 29, 10, tzinfo=UTC)
+
+
+def ago(days: int) -> datetime:
+    return (now() - timedelta(days=days)).replace(hour=9, minute=0)
+
+
+@pytest.mark.parametrize(
+    ("question", "is_asked"),
+    [
+        ("What did we talk about yesterday?", True),
+        ("What topics did we discuss on April 29th?", True),
+        ("On April 30th, we talked a lot. What topics did we talk about?", True),
+        ("What did I do last week?", True),
+        ("What happened in May?", True),
+        ("What did I say about the boiler yesterday?", False),
+        ("What was my mood on May 2nd?", False),
+        ("What did we talk about?", False),
+        ("What has happened since May?", False),
+        ("Who am I?", False),
+    ],
+)
+def test_a_question_for_a_time_names_nothing_else(question: str, is_asked: bool):
+    assert asks_for_times(question, periods(question, AT)) is is_asked
+
+
+async def say(user: AsyncUserScope, at: datetime, *texts: str) -> None:
+    turns = [
+        {"role": "user" if number % 2 == 0 else "agent", "content": text, "created_at": at + timedelta(minutes=number)}
+        for number, text in enumerate(texts)
+    ]
+    await user.thread(f"on {at:%Y-%m-%d}").add_many(turns)
+
+
+async def diary(memory: AsyncMemory) -> AsyncUserScope:
+    ana = memory.user("ana")
+    await say(ana, ago(1), "I finally repaired the bike.", "Well done!", "What shall I cook?")
+    await say(ana, ago(9), "The boiler broke down this morning.", "Oh no.")
+    await say(ana, OLD, "I saw a heron by the pond.", "How lovely.")
+    await memory.drain(timeout=60)
+    return ana
+
+
+async def test_a_context_shows_what_was_said_then():
+    async with AsyncMemory.local() as memory:
+        ana = await diary(memory)
+        context = await ana.thread("new").context("What did we talk about yesterday?")
+        assert "bike" in context.text
+        assert "cook" in context.text
+        assert "Well done" not in context.text
+        assert "boiler" not in context.text
+        assert "heron" not in context.text
+        hits = await ana.search(f"What did we discuss on {ago(9):%d %B %Y}?")
+        assert {"boiler" in hit.memory.content for hit in hits} == {True}
+
+
+async def test_a_day_without_a_year_may_be_of_any_year():
+    async with AsyncMemory.local() as memory:
+        ana = await diary(memory)
+        for question in ("What did we talk about on April 29th?", "What happened in April?"):
+            assert "heron" in (await ana.thread("new").context(question)).text
+        other = memory.user("bea")
+        await say(other, datetime(2022, 12, 31, 10, tzinfo=UTC), "We danced until midnight.")
+        await memory.drain(timeout=60)
+        assert [hit.memory.source_turn_ids for hit in await other.search("What happened on December 31st?")]
+
+
+async def test_what_is_not_indexed_yet_counts_if_it_was_said_then():
+    async with AsyncMemory.local() as memory:
+        ana = await diary(memory)
+        await ana.thread("live").add("user", "I ate a peach just now.")
+        assert "peach" in (await ana.thread("new").context("What did I do today?")).text
+        assert "peach" not in (await ana.thread("new").context("What did I do yesterday?")).text
+
+
+async def test_of_a_long_day_all_parts_are_shown():
+    async with AsyncMemory.local() as memory:
+        ana = memory.user("ana")
+        await say(ana, ago(1), *(f"number {number}" for number in range(60)))
+        await ana.thread(f"on {ago(1):%Y-%m-%d}").process("index")
+        hits = await ana.search("What did we talk about yesterday?", limit=3)
+        assert [hit.memory.content.split()[-1] for hit in hits] == ["0", "20", "40"]
+
+
+async def test_filters_hold_for_a_time():
+    async with AsyncMemory.local() as memory:
+        ana = await diary(memory)
+        assert await memory.user("bea").search("What did we talk about yesterday?") == []
+        kinds = {hit.memory.kind for hit in await ana.search("What did we talk about yesterday?", types=["episodic"])}
+        assert kinds == {"chunk"}
+        await ana.thread(f"on {ago(1):%Y-%m-%d}").update_settings(enabled=False)
+        assert "bike" not in (await ana.thread("new").context("What did we talk about yesterday?")).text
