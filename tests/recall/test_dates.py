@@ -25,7 +25,8 @@ def at(month: int, day: int, year: int = 2026) -> datetime:
         ("What did I eat yesterday?", at(5, 19), at(5, 20), ["19", "May", "2026"]),
         ("Who came two days ago?", at(5, 18), at(5, 17), ["18", "May", "2026"]),
         ("What happened last year?", at(7, 1, 2025), at(1, 1), ["2025"]),
-        ("Which trips did I plan in July?", at(7, 9, 2024), at(8, 1), []),
+        ("Which trips did I plan in July?", at(7, 9, 2024), at(8, 1), ["July"]),
+        ("What did I plan on July 4th?", at(7, 4, 2024), at(7, 5), ["4", "July"]),
         ("What did I do on 1 February, 2025?", at(2, 1, 2025), at(2, 2, 2025), ["1", "February", "2025"]),
     ],
 )
