@@ -19,17 +19,21 @@ async def documents(memory: AsyncMemory, user_id: str | None = None) -> list[dic
     return [{name: row[name] for name in row if name[0] != "_" and name != "embedding"} for row in found]
 
 
+_UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
 async def scan(memory: AsyncMemory, *needles: str) -> list[str]:
     """The documents that hold one of these texts, in whatever case: container, id and the text.
 
-    Digits count where they stand alone, since hashes and clocks hold any four of them now and then.
+    Digits count where they stand alone and outside of UUIDs, since hashes, clocks and ETags hold any four of them now
+    and then.
     """
     patterns = {needle: _pattern(needle) for needle in needles}
     return [
         f"{row['container']}/{row['id']}: {needle}"
         for row in await documents(memory)
         for needle, pattern in patterns.items()
-        if pattern.search(json.dumps(row, ensure_ascii=False))
+        if pattern.search(_UUID.sub("", json.dumps(row, ensure_ascii=False)))
     ]
 
 
