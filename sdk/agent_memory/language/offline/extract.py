@@ -98,6 +98,8 @@ def _judged(
     noted = few and clause is not None and slots.is_note(expand(text), clause)
     if not (wished or noted) and (guess or not slots.fills_one(whole, clause, moments, kind)):
         return None
+    if not wished and speech.is_of_the_moment(whole):
+        return None
     return _memory(turn, text, context.tidy(context.with_dates(text, moments)), kind, clause, moments)
 
 

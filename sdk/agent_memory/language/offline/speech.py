@@ -104,6 +104,39 @@ _HANDING_OVER = bounded(
     re.I,
 )
 _ADDRESSED = bounded(r"\b(?:you|your|yours|yourself|ya|u)\b(?! know\b)", re.I)
+_NOTED = r"(?: \([^)]*\))?"
+_SHORT_TIME = r"(?: now| soon| today| then)?"
+_TAKE_UP = "(?:try|give|use|consider|follow|read|watch|remember|check|take|have|look|think|keep)"
+_ADVICE = either(
+    "advice suggestions? recommendations? tips? methods? ideas? steps? recipes? books? movies? films? articles?"
+)
+_THAT = "(?:it|that|this|them|these|those)"
+_NEEDS_TO = "(?:(?:have|need|got|had) to|must|should|will)"
+_NOW = "now right_now yet in_mind at_the_moment for_now"
+_HOW_A_DAY_WAS = """
+    rough good great bad hard tough busy nice lovely tiring exhausting long fine okay ok sunny
+    monday tuesday wednesday thursday friday saturday sunday
+"""
+_OF_THE_MOMENT = bounded(
+    # of the conversation itself
+    rf"^(?:i|we) {_NEEDS_TO} {either('go leave run head_out head_off log_off sign_off')}(?: now| soon| today| then)?"
+    r"(?:[.!,;]*$|,? (?:as|because|since|but|so)\b)"
+    rf"|^(?:i|we) (?:just )?(?:want|wanted|need|would like) to {either('talk chat ask discuss consult share')}\b"
+    rf"|^(?:today{_NOTED},? )?(?:i|we) have (?:a|an|one|another|some|more|many|two) (?:\w+ )?(?:questions?|news)"
+    r"(?:[.!]*$| (?:about|for|on|to|regarding)\b)"
+    rf"|^(?:today's|this|our|the) {either('chat conversation talk discussion')} (?:was|is|has been)\b"
+    # of a suggestion that they do not name
+    rf"|^(?:i|we) will (?:\w+ly )?{_TAKE_UP} (?:{_THAT}|your|a look)(?: at {_THAT})?"
+    rf"(?: (?:into account|in mind|out|a (?:try|go|shot|chance|thought))| (?:\w+ )?{_ADVICE})?"
+    r"(?:[.!,]*$|,? (?:and|to)\b)"
+    rf"|^(?:i|we) will (?:\w+ly )?{_TAKE_UP} (?:a look )?(?:at|into|about|out) {_THAT}\b"
+    # of the hour, or of nothing
+    rf"|^(?:today's |the |this )?weather{_NOTED}(?: today)? (?:is|was|has|looks|seems|got|turned)\b"
+    rf"|^today{_NOTED} (?:is|was) (?:(?:a|an|such|so|really|very|quite|pretty|bit|little|kind of|sort of) ){{0,3}}"
+    rf"{either(_HOW_A_DAY_WAS)}\b"
+    rf"|^(?:i|we) (?:do not have any|have no) [\w ]+ {either(_NOW)}(?: yet| now)?[.!]*$",
+    re.I,
+)
 _ORDER_WORDS = bounded(r"^(?:please |kindly |just |now |then |also )*(?P<verb>[a-z]+)\b", re.I)
 _TO_LISTENER = bounded(
     r"(?:you|your|hope|wish|not(?! (?:allergic|a (?:\w+ )?fan)\b)"
@@ -178,6 +211,11 @@ def is_statement(text: str) -> bool:
     order = _ORDER_WORDS.match(plain)
     ordered = order is not None and order["verb"].lower() in lexicon.COMMANDS and not plain.lower().startswith("let us")
     return not ordered
+
+
+def is_of_the_moment(text: str) -> bool:
+    """Whether a statement only serves the conversation, or passes with the hour: "I have to go now", "I'll try it"."""
+    return bool(_OF_THE_MOMENT.search(expand(text).strip()))
 
 
 def is_addressed(text: str) -> bool:

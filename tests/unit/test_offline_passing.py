@@ -1,0 +1,70 @@
+"""Statements that only serve the conversation, or pass with the hour, are not remembered; those that look alike are."""
+
+import pytest
+
+from agent_memory.language.offline.extract import of_turn
+from agent_memory.language.offline.speech import is_of_the_moment
+from agent_memory.language.tasks import TurnView
+from agent_memory.models import now
+
+PASSING = [
+    "I have to leave now as I have some things to take care of.",
+    "We need to run.",
+    "I want to talk about my writing progress.",
+    "I'd like to ask about something",
+    "Today (1 May 2023) I have some good news.",
+    "I have a question about programming",
+    "Today's chat was very enjoyable.",
+    "I will take a look.",
+    "I'll try it.",
+    "I will definitely give it a try!",
+    "I'll keep that in mind",
+    "I will try these methods to improve my learning efficiency.",
+    "I'll follow your advice.",
+    "I will take a look at these recipes and start",
+    "Today's weather has become a bit gloomy again.",
+    "The weather is really hot today",
+    "Today was a bit rough.",
+    "Today is Monday and work has started again.",
+    "I don't have any plans yet",
+    "I don't have any project in mind now.",
+    "We have no plans at the moment.",
+    "I'll check them out.",
+]
+LASTING = [
+    "I have to leave the company by June.",
+    "I have to go to Berlin on Friday.",
+    "We need to leave at six on Monday.",
+    "I'll try the keto diet.",
+    "Today is my birthday.",
+    "I don't have any allergies.",
+    "I don't have any siblings",
+    "I have a question mark tattoo on my arm",
+    "I will take these pills every morning.",
+    "I will follow this diet until June.",
+    "I have no car.",
+    "I want to move to Rome",
+    "I will read this year's report by Friday.",
+    "I'll look at flats on Saturday",
+    "I have two cats",
+    "Today I got the job",
+    "We have to go to court",
+    "The weather station is on the roof",
+    "I will use that account for rent",
+]
+
+
+@pytest.mark.parametrize("text", PASSING)
+def test_what_passes_is_not_remembered(text: str):
+    assert is_of_the_moment(text)
+    assert of_turn(TurnView(ref="t1", role="user", content=text, created_at=now()), []) == []
+
+
+@pytest.mark.parametrize("text", LASTING)
+def test_what_only_looks_like_it_is_kept(text: str):
+    assert not is_of_the_moment(text)
+
+
+def test_a_wish_to_remember_counts_more():
+    text = "Remember that I have no plans at the moment."
+    assert of_turn(TurnView(ref="t1", role="user", content=text, created_at=now()), [])
