@@ -137,6 +137,31 @@ def test_later_statements_about_one_thing_are_shown_in_the_order_of_time():
     assert newer_versions(best_first, "What does the cat like?", best_first) == {}
 
 
+@pytest.mark.parametrize(
+    ("later", "is_linked", "is_marked"),
+    [
+        ("My router stands on the bookshelf.", True, False),
+        ("My router stands on the bookshelf now.", True, True),
+        ("My router stands on the bookshelf now.", False, False),
+        ("My router stands on shelf 4.", False, True),
+    ],
+)
+def test_in_one_conversation_a_link_alone_shows_no_change(later: str, is_linked: bool, is_marked: bool):
+    """An hour later. A day later a link suffices."""
+    query, old = "Where does the router stand?", chunk(0, "I keep the router in the hall cupboard.")
+    other = chunk(4, "The cat likes fish and naps a lot.").model_copy(update={"score": 0.1, "similarity": 0.1})
+
+    def marked(days: float) -> set[str]:
+        new = chunk(9, later, days=days)
+        links = [old.memory.id] if is_linked else []
+        new = new.model_copy(update={"memory": new.memory.model_copy(update={"near_ids": links})})
+        return set(pair(query, old, new, other))
+
+    assert marked(1 / 24) == ({old.memory.id} if is_marked else set())
+    if is_linked:
+        assert marked(1) == {old.memory.id}
+
+
 def test_what_surely_replaced_another_is_not_older_for_a_weak_reason():
     """Something later has words of the new value, and says nothing about it."""
     old, new = chunk(0, "I keep the router in the hall cupboard."), chunk(9, "The router stands on the bookshelf now.")

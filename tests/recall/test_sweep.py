@@ -103,3 +103,17 @@ async def test_filters_hold_for_a_time():
         assert kinds == {"chunk"}
         await ana.thread(f"on {ago(1):%Y-%m-%d}").update_settings(enabled=False)
         assert "bike" not in (await ana.thread("new").context("What did we talk about yesterday?")).text
+
+
+async def test_an_agent_that_spoke_alone_is_heard():
+    async with AsyncMemory.local() as memory:
+        ana = memory.user("ana")
+        await ana.thread("t").add("agent", "Your parcel is at the depot.", created_at=ago(1))
+        await memory.drain(timeout=60)
+        assert [hit.memory.source for hit in await ana.search("What did we talk about yesterday?")] == ["agent"]
+
+
+async def test_a_least_similarity_is_asked_of_similar_memories_only():
+    async with AsyncMemory.local() as memory:
+        ana = await diary(memory)
+        assert await ana.search("What did we talk about yesterday?", threshold=0.99) == []
