@@ -130,6 +130,8 @@ DUPLICATES = [
 ]
 
 NEITHER = [
+    ("I prefer window seats on trains.", "I prefer aisle seats on planes."),
+    ("I prefer dark mode in the editor", "I prefer light mode in the terminal"),
     ("We use Slack with clients.", "We moved from Slack to Teams for internal chat."),
     ("My brother works with Huber.", "We cancelled Huber."),
     ("Locker 88", "Gym 31"),

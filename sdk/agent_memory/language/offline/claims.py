@@ -190,9 +190,11 @@ def _of_person(clause: Clause, base: Claim) -> list[Claim]:
             return claim({status}, Value("text", frozenset({word}), word, shown=word), change=verb != "be")
     if verb == "prefer" and not clause.negative:
         chosen, _, other = _RATHER.sub("|", after.removeprefix("to ")).partition("|")
-        words = [word for word in values.head(chosen).split() if word not in lexicon.STOPWORDS] or [chosen]
+        head = values.head(chosen)
+        where = content_stems(_OFTEN.sub("", chosen.partition(head)[2]))  # seats on planes are not those on trains
+        words = [word for word in head.split() if word not in lexicon.STOPWORDS] or [chosen]
         value = values.text(" ".join(words[:-1] if len(words) > 1 and not other else words))
-        return claim(content_stems(f"{chosen} {other}" if other else words[-1]) | {"prefer"}, value)
+        return claim(content_stems(f"{chosen} {other}" if other else words[-1]) | where | {"prefer"}, value)
     if verb == "report" and (name := bounded(r"to (.+)").match(after)):
         return claim({"manag"}, values.text(values.head(name[1])))
     sign = {stem(word): way for word, way in lexicon.LIKING.items()}.get(verb, 0)
