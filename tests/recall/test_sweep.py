@@ -6,8 +6,7 @@ import pytest
 
 from agent_memory import AsyncMemory
 from agent_memory.models import now
-from agent_memory.recall.dates import periods
-from agent_memory.recall.sweep import asks_for_times
+from agent_memory.recall.sweep import times_asked_for
 from agent_memory.scopes import AsyncUserScope
 
 AT = datetime(2026, 11, 27, 12, tzinfo=UTC)
@@ -31,10 +30,35 @@ def ago(days: int) -> datetime:
         ("What did we talk about?", False),
         ("What has happened since May?", False),
         ("Who am I?", False),
+        ("What do I have planned next week?", True),
+        ("What is happening tomorrow?", True),
+        ("What do I have on Monday?", True),
+        ("Is there anything planned?", False),
+        ("What about last week?", False),
     ],
 )
 def test_a_question_for_a_time_names_nothing_else(question: str, is_asked: bool):
-    assert asks_for_times(question, periods(question, AT)) is is_asked
+    assert bool(times_asked_for(question, AT)) is is_asked
+
+
+def test_a_weekday_is_the_next_one_unless_the_question_speaks_of_the_past():
+    [ahead] = times_asked_for("What do I have on Monday?", AT)
+    [behind] = times_asked_for("What did I do on Monday?", AT)
+    assert (ahead.first, behind.first) == (datetime(2026, 11, 30, tzinfo=UTC), datetime(2026, 11, 23, tzinfo=UTC))
+
+
+async def test_what_is_to_happen_then_is_found():
+    async with AsyncMemory.local() as memory:
+        ana = memory.user("ana")
+        await ana.remember("The dentist sees me at nine.", valid_from=ago(-1))
+        await ana.thread("t").add("user", f"My sister arrives on {ago(-9):%d %B %Y}.", created_at=ago(20))
+        await memory.drain(timeout=60)
+        tomorrow = (await ana.thread("new").context("What is planned for tomorrow?")).text
+        assert "dentist" in tomorrow
+        assert "sister" not in tomorrow
+        later = (await ana.thread("new").context(f"What happens on {ago(-9):%d %B %Y}?")).text
+        assert "sister" in later
+        assert "dentist" not in later
 
 
 async def say(user: AsyncUserScope, at: datetime, *texts: str) -> None:

@@ -16,6 +16,7 @@ from agent_memory.models import Memory, day, there
 from agent_memory.recall.bm25 import words
 from agent_memory.text import dates
 from agent_memory.text.patterns import linear
+from agent_memory.text.spans import Side
 from agent_memory.text.terms import query_terms
 
 logger = logging.getLogger("agent_memory")
@@ -58,14 +59,14 @@ class Period:
         return (first is None or time >= first) and (last is None or time < last)
 
 
-def periods(query: str, now: datetime) -> list[Period]:
+def periods(query: str, now: datetime, side: Side = "past") -> list[Period]:
     """The times named in a question; a month without a year may be of any year.
 
-    Relative ones are seen from `now`, and all are times in its time zone.
+    Relative ones are seen from `now`, and all are times in its time zone. "Monday" lies at this `side` of it.
     """
     zone = now.tzinfo
     try:
-        moments = dates.find(" ".join(_DOTTED.sub(_iso, query).split()), now, side="past")
+        moments = dates.find(" ".join(_DOTTED.sub(_iso, query).split()), now, side=side)
     except ImportError as error:  # the extra `local` reads written dates
         logger.info("Dates in questions are not understood here: %s", error)
         return []

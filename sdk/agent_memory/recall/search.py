@@ -31,7 +31,7 @@ from agent_memory.recall.rarity import NOTHING_SEEN, telling
 from agent_memory.recall.rerank import rerank
 from agent_memory.recall.searcher import Searcher, cache_key
 from agent_memory.recall.standing import STANDING_READ, applying
-from agent_memory.recall.sweep import asks_for_times, said_within
+from agent_memory.recall.sweep import said_within, times_asked_for
 from agent_memory.recall.talk import Talk, is_within, repeats_question, spans_around
 from agent_memory.store import queries, search_queries
 from agent_memory.store.chunks import chunk_id, in_zone, words_of
@@ -154,12 +154,12 @@ async def _search(
         if known:
             lately = await _fresh(searcher, partition, terms, filters, degraded, limit)
             return Found([*known, *await _told_lately(searcher, lately, degraded)], degraded)
-    if least is None and asks_for_times(asked, times):
-        then = await said_within(searcher, partition, where, parameters, times, limit)
+    if least is None and (asked_for := times_asked_for(asked, there(at, searcher.zone))):
+        then = await said_within(searcher, partition, where, parameters, asked_for, limit)
         if then:
             lately = await _fresh(searcher, partition, terms, filters, degraded, limit)
             fresh_hits = await _told_lately(searcher, lately, degraded)
-            within = [hit for hit in fresh_hits if any(one.holds(hit.memory.created_at) for one in times)]
+            within = [hit for hit in fresh_hits if any(one.holds(hit.memory.created_at) for one in asked_for)]
             return Found([*then, *within], degraded)
     vector = asyncio.ensure_future(vector_of(searcher, query, named, degraded))
     sought = Sought(partition, query, telling(terms, seen), where, parameters, vector, links)

@@ -1,21 +1,23 @@
-"""Questions for a time and nothing else: "What did we talk about on 3 May?", "What did I do last week?".
+"""Questions for a time and nothing else: "What did we talk about on 3 May?", "What do I have planned next week?".
 
-They have no word in common with what was said then, and resemble nothing. So what was said in that time is read
-instead of searched. Times are understood in English only.
+They have no word in common with what was said of that time, and resemble nothing. So what was said in it, or is to
+happen in it, is read instead of searched. Times are understood in English only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from agent_memory.models import Hit, Memory, iso
-from agent_memory.recall.dates import Period
+from agent_memory.recall.dates import Period, periods
 from agent_memory.recall.explain import explained
 from agent_memory.recall.fusion import Candidate
 from agent_memory.recall.searcher import Searcher
 from agent_memory.store import search_queries
 from agent_memory.store.chunks import in_zone
+from agent_memory.text.patterns import WORD
 from agent_memory.text.terms import query_terms, says_something
 
 READ = 200
@@ -26,21 +28,45 @@ _END_OF_YEAR = "13"
 _RELEVANCE = 0.5
 """The relevance of each: it was said then, and nothing shows whether it is wanted. A choice."""
 _DOING = frozenset(
-    """chat chats chatted conversation conversations day days discuss discussed discussing happen happened happening
-    last lot mention mentioned plan plans say says said speak spoke subject subjects summarise summarize summary talk
-    talked talking talks tell thing things things told topic topics went""".split()
+    """agenda calendar chat chats chatted coming conversation conversations day days discuss discussed discussing going
+    happen happened happening happens last lot mention mentioned plan planned plans say says said schedule scheduled
+    speak spoke subject subjects summarise summarize summary talk talked talking talks tell thing things told topic
+    topics went""".split()
 )
 """Words that ask what was said or done, and not about what."""
+_PAST = frozenset("chatted did discussed had happened mentioned said spoke talked told was went were".split())
+"""Words of questions about the past."""
 
 
-def asks_for_times(query: str, times: Sequence[Period]) -> bool:
-    """Whether a question asks what was said or done in a stretch of time, and names nothing else."""
-    if not any(one.first and one.last for one in times):
-        return False
+def times_asked_for(query: str, at: datetime) -> list[Period]:
+    """The times of a question that asks what was said or happens in them, and names nothing else; else none.
+
+    At the time `at`, "on Monday" is the last one if the question speaks of the past, and else the next one. A question
+    about a time that is over must speak of the past.
+    """
     rest = query.lower()
+    is_past = not _PAST.isdisjoint(WORD.findall(rest))
+    times = [one for one in periods(query, at, "past" if is_past else "future") if one.first and one.last]
     for one in times:
         rest = rest.replace(one.phrase.lower(), " ")
-    return not says_something(rest) or _DOING.issuperset(query_terms(rest))
+    names_nothing = not says_something(rest) or _DOING.issuperset(query_terms(rest))
+    is_over = any(one.last and one.last <= at for one in times)
+    return times if names_nothing and (is_past or not is_over) else []
+
+
+class Stretch(NamedTuple):
+    """A stretch of time as it is compared with stored times: the moments of its ends in UTC, and their days."""
+
+    since: str
+    until: str
+    day: str
+    end: str
+
+
+def _without_year(one: Stretch) -> Stretch:
+    """The same stretch of any year. What goes on into the next year ends with this one."""
+    is_over = one.until[:4] == one.since[:4]
+    return one._replace(since=one.since[_WITHOUT_YEAR], until=one.until[_WITHOUT_YEAR] if is_over else _END_OF_YEAR)
 
 
 async def said_within(
@@ -51,26 +77,21 @@ async def said_within(
     times: Sequence[Period],
     limit: int,
 ) -> list[Hit]:
-    """What was said in these times, in order of time; of more than `limit`, a selection of all of it.
+    """What was said or happens in these times, in order of telling; of more than `limit`, a selection of all of it.
 
     A day or month without a year is the last one, or if nothing was said then, that of any year. What agents said is
     left out if users said anything. Costs one query, or two.
     """
-    closed = [(iso(one.first), iso(one.last)) for one in times if one.first and one.last]
-    yearless = [
-        (first[_WITHOUT_YEAR], last[_WITHOUT_YEAR] if last[:4] == first[:4] else _END_OF_YEAR)
-        for one in times
-        if one.every_year and one.first and one.last
-        for first, last in [(iso(one.first), iso(one.last))]
-    ]
+    closed = [(one, one.first, one.last) for one in times if one.first and one.last]
+    exact = [Stretch(iso(first), iso(last), f"{first:%Y-%m-%d}", f"{last:%Y-%m-%d}") for _, first, last in closed]
 
-    async def read(stretches: Sequence[tuple[str, str]], *, any_year: bool) -> list[Candidate]:
-        named = {f"from{number}": first for number, (first, _) in enumerate(stretches)}
-        named |= {f"to{number}": last for number, (_, last) in enumerate(stretches)}
+    async def read(stretches: Sequence[Stretch], *, any_year: bool) -> list[Candidate]:
+        named = {f"{name}{number}": at for number, one in enumerate(stretches) for name, at in one._asdict().items()}
         sql = search_queries.within(where, len(stretches), any_year=any_year)
         return await searcher.read(sql, partition, {**parameters, **named, "limit": READ})
 
-    found = await read(closed, any_year=False)
+    found = await read(exact, any_year=False)
+    yearless = [_without_year(one) for one, (period, *_) in zip(exact, closed, strict=True) if period.every_year]
     if not found and yearless:
         found = await read(yearless, any_year=True)
     memories = [in_zone(one.memory, searcher.zone) for one in found]

@@ -165,13 +165,19 @@ def most_important(where: str) -> str:
 
 
 def within(where: str, times: int, *, any_year: bool = False) -> str:
-    """What was said in any of some stretches of time (from `@from0` to before `@to0`, …), the earliest first.
+    """What was said in any of some stretches of time, the earliest first, and what is to happen in one of them.
 
-    With `any_year`, these lack the year: "05-03T00:00".
+    The ends are `@since0` and `@until0`, their days `@day0` and `@end0`, and so on. With `any_year`, the ends lack the
+    year ("05-03T00:00"), and what is to happen is left out.
     """
     at = "SUBSTRING(c.created_at, 5, 11)" if any_year else "c.created_at"
-    said = " OR ".join(f"({at} >= @from{number} AND {at} < @to{number})" for number in range(times))
-    return f"SELECT TOP @limit {found_fields(links=False)} FROM c WHERE {where} AND ({said}) ORDER BY c.created_at"
+    said = [f"({at} >= @since{number} AND {at} < @until{number})" for number in range(times)]
+    if not any_year:
+        for number in range(times):
+            said.append(f"(c.metadata.date >= @day{number} AND c.metadata.date < @end{number})")
+            said.append(f"(c.valid_from >= @since{number} AND c.valid_from < @until{number})")
+    told = " OR ".join(said)
+    return f"SELECT TOP @limit {found_fields(links=False)} FROM c WHERE {where} AND ({told}) ORDER BY c.created_at"
 
 
 def facts(where: str) -> str:
