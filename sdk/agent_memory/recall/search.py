@@ -31,8 +31,8 @@ from agent_memory.recall.rarity import NOTHING_SEEN, telling
 from agent_memory.recall.rerank import rerank
 from agent_memory.recall.searcher import Searcher, cache_key
 from agent_memory.recall.standing import STANDING_READ, applying
-from agent_memory.recall.sweep import said_within, times_asked_for
 from agent_memory.recall.talk import Talk, is_within, repeats_question, spans_around
+from agent_memory.recall.timed import said_within, times_asked_for
 from agent_memory.store import queries, search_queries
 from agent_memory.store.chunks import chunk_id, in_zone, words_of
 from agent_memory.store.filters import ANYTHING, condition, parameters as filter_parameters

@@ -6,7 +6,7 @@ import pytest
 
 from agent_memory import AsyncMemory
 from agent_memory.models import now
-from agent_memory.recall.sweep import times_asked_for
+from agent_memory.recall.timed import times_asked_for
 from agent_memory.scopes import AsyncUserScope
 
 AT = datetime(2026, 11, 27, 12, tzinfo=UTC)
