@@ -6,6 +6,7 @@ import pytest
 
 from agent_memory import AsyncMemory
 from agent_memory.models import now
+from agent_memory.recall import timed
 from agent_memory.recall.timed import times_asked_for
 from agent_memory.scopes import AsyncUserScope
 
@@ -117,6 +118,31 @@ async def test_of_a_long_day_all_parts_are_shown():
         await ana.thread(f"on {ago(1):%Y-%m-%d}").process("index")
         hits = await ana.search("What did we talk about yesterday?", limit=3)
         assert [hit.memory.content.split()[-1] for hit in hits] == ["0", "20", "40"]
+
+
+async def test_of_a_long_time_the_most_important_is_read(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(timed, "READ", 4)
+    async with AsyncMemory.local() as memory:
+        ana = memory.user("ana")
+        for day in range(9, 1, -1):
+            await ana.remember(f"Thing {day} happened.", valid_from=ago(day), importance=0.9 if day % 2 else 0.1)
+        hits = await ana.search("What did we talk about today?", limit=8)
+        assert sorted(hit.memory.content for hit in hits) == [f"Thing {day} happened." for day in (3, 5, 7, 9)]
+
+
+@pytest.mark.parametrize("question", ["What did I do today?", "What do you know about me?"])
+async def test_fresh_turns_do_not_exceed_the_limit(question: str):
+    async with AsyncMemory.local() as memory:
+        ana = memory.user("ana")
+        for number in range(4):
+            await ana.remember(f"I bought item number {number}.")
+        await ana.thread("t").add_many([{"role": "user", "content": f"I sold lamp {number}."} for number in range(4)])
+        hits = await ana.search(question, limit=3)
+        assert [("bought" in hit.memory.content, "sold" in hit.memory.content) for hit in hits] == [
+            (True, False),
+            (True, False),
+            (False, True),
+        ]
 
 
 async def test_filters_hold_for_a_time():

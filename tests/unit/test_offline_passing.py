@@ -32,6 +32,15 @@ PASSING = [
     "I'll check them out.",
 ]
 LASTING = [
+    "I want to share a flat with Ana",
+    "I want to ask Ana to marry me",
+    "I want to discuss the lease with my boss on Monday",
+    "I need to talk to my landlord about the lease",
+    "Our talk is on 5 May at PyCon",
+    "The discussion was moved to Friday",
+    "I will leave because they don't pay me",
+    "The weather is bad for my joints",
+    "We should run as a team",
     "I have to leave the company by June.",
     "I have to go to Berlin on Friday.",
     "We need to leave at six on Monday.",

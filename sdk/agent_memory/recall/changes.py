@@ -28,7 +28,7 @@ from agent_memory.text.restated import restates
 class Signs(NamedTuple):
     """Signs that two memories are about the thing in question, and that the newer one says something else.
 
-    0 or 1 unless stated.
+    Each is 0 or 1 unless its docstring says otherwise.
     """
 
     old_score: float
@@ -56,15 +56,15 @@ compare, each set with the same weight: 75 changes in 20 short conversations (`t
 LoCoMo and REALTALK, in which hardly anything changes. `shown` counts more than by the regression (3.7), so that a clear
 change is marked wherever the older one ranks. Figures: docs/decisions/0027."""
 LEAST = 11.7
-"""Evidence above which the older of two memories is marked."""
+"""Evidence above which the older of two memories is marked. Figures for more: docs/decisions/0027."""
 ADDED = 2
 """Maximum number of newer memories that a context shows only because they replace another one. With 1, contexts for 75
 changes in the project's own conversations show the current value in 61 instead of 62."""
 MARKED = 4
-"""Maximum number of older memories that a context marks, besides those for which it adds a newer one."""
+"""Maximum number of older memories that a context marks, besides those for which it adds a newer one. A choice."""
 SURER = 1.0
 """How much stronger the evidence that a memory is newer than another must be than the evidence that it is older than a
-third, for it to get no mark as older, unless words or figures show a change."""
+third, for it to get no mark as older, unless words or figures show a change. A choice."""
 _SENTENCES = 3
 """Sentences of a memory that are compared, those with the most words of the question. It bounds the work."""
 _NEAR = 0.7

@@ -153,14 +153,14 @@ async def _search(
         known = await all_known(searcher, partition, where, parameters, limit)
         if known:
             lately = await _fresh(searcher, partition, terms, filters, degraded, limit)
-            return Found([*known, *await _told_lately(searcher, lately, degraded)], degraded)
+            return Found(_with_lately(known, await _told_lately(searcher, lately, degraded), limit), degraded)
     if least is None and (asked_for := times_asked_for(asked, there(at, searcher.zone))):
         then = await said_within(searcher, partition, where, parameters, asked_for, limit)
         if then:
             lately = await _fresh(searcher, partition, terms, filters, degraded, limit)
             fresh_hits = await _told_lately(searcher, lately, degraded)
             within = [hit for hit in fresh_hits if any(one.holds(hit.memory.created_at) for one in asked_for)]
-            return Found([*then, *within], degraded)
+            return Found(_with_lately(then, within, limit), degraded)
     vector = asyncio.ensure_future(vector_of(searcher, query, named, degraded))
     sought = Sought(partition, query, telling(terms, seen), where, parameters, vector, links)
     results = await asyncio.gather(
@@ -346,6 +346,11 @@ async def _not_indexed(searcher: Searcher, said: Sequence[Turn]) -> list[Candida
         return []
     chunks = await as_chunks(said, searcher.store, searcher.embeddings, searcher.rules, searcher.policy)
     return [Candidate(chunk, None, ("fresh",)) for chunk in chunks]
+
+
+def _with_lately(hits: Sequence[Hit], lately: Sequence[Hit], limit: int) -> list[Hit]:
+    """At most `limit` hits; fresh turns take half of the places, or those that are left."""
+    return [*hits[: max(limit - len(lately), (limit + 1) // 2)], *lately][:limit]
 
 
 async def _told_lately(searcher: Searcher, said: Sequence[Turn], degraded: list[str]) -> list[Hit]:

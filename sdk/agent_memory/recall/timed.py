@@ -7,6 +7,7 @@ happen in it, is read instead of searched. Times are understood in English only.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from agent_memory.text.patterns import WORD
 from agent_memory.text.terms import query_terms, says_something
 
 READ = 200
-"""Memories of a time that are read, the earliest first. A choice: a day of talk rarely has more."""
+"""Memories of a time that are read, the most important first. A choice: a day of talk rarely has more."""
 _WITHOUT_YEAR = slice(5, 16)
 """The part of a written time from the month to the minute."""
 _END_OF_YEAR = "13"
@@ -51,7 +52,10 @@ def times_asked_for(query: str, at: datetime) -> list[Period]:
         rest = rest.replace(one.phrase.lower(), " ")
     names_nothing = not says_something(rest) or _DOING.issuperset(query_terms(rest))
     is_over = any(one.last and one.last <= at for one in times)
-    return times if names_nothing and (is_past or not is_over) else []
+    if not names_nothing or (is_over and not is_past):
+        return []
+    # What lies ahead is of this year or the next, and no other.
+    return [replace(one, every_year=one.every_year and is_past) for one in times]
 
 
 class Stretch(NamedTuple):
@@ -77,7 +81,9 @@ async def said_within(
     times: Sequence[Period],
     limit: int,
 ) -> list[Hit]:
-    """What was said or happens in these times, in order of telling; of more than `limit`, a selection of all of it.
+    """What was said or happens in these times, in the order in which it was said.
+
+    Of more than `limit`, it takes some at even distances.
 
     A day or month without a year is the last one, or if nothing was said then, that of any year. What agents said is
     left out if users said anything. Costs one query, or two.
@@ -95,6 +101,7 @@ async def said_within(
     if not found and yearless:
         found = await read(yearless, any_year=True)
     memories = [in_zone(one.memory, searcher.zone) for one in found]
+    memories.sort(key=lambda memory: (memory.created_at, memory.id))
     of_users = [one for one in memories if one.source != "agent"]
     return [_hit(one) for one in _spread(of_users or memories, limit)]
 

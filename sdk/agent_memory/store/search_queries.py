@@ -165,7 +165,7 @@ def most_important(where: str) -> str:
 
 
 def within(where: str, times: int, *, any_year: bool = False) -> str:
-    """What was said in any of some stretches of time, the earliest first, and what is to happen in one of them.
+    """What was said in any of some stretches of time, or is to happen in one of them; the most important first.
 
     The ends are `@since0` and `@until0`, their days `@day0` and `@end0`, and so on. With `any_year`, the ends lack the
     year ("05-03T00:00"), and what is to happen is left out.
@@ -177,7 +177,7 @@ def within(where: str, times: int, *, any_year: bool = False) -> str:
             said.append(f"(c.metadata.date >= @day{number} AND c.metadata.date < @end{number})")
             said.append(f"(c.valid_from >= @since{number} AND c.valid_from < @until{number})")
     told = " OR ".join(said)
-    return f"SELECT TOP @limit {found_fields(links=False)} FROM c WHERE {where} AND ({told}) ORDER BY c.created_at"
+    return f"SELECT TOP @limit {found_fields(links=False)} FROM c WHERE {where} AND ({told}) ORDER BY c.importance DESC"
 
 
 def facts(where: str) -> str:

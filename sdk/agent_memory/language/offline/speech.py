@@ -105,13 +105,13 @@ _HANDING_OVER = bounded(
 )
 _ADDRESSED = bounded(r"\b(?:you|your|yours|yourself|ya|u)\b(?! know\b)", re.I)
 _NOTED = r"(?: \([^)]*\))?"
-_SHORT_TIME = r"(?: now| soon| today| then)?"
 _TAKE_UP = "(?:try|give|use|consider|follow|read|watch|remember|check|take|have|look|think|keep)"
 _ADVICE = either(
     "advice suggestions? recommendations? tips? methods? ideas? steps? recipes? books? movies? films? articles?"
 )
 _THAT = "(?:it|that|this|them|these|those)"
 _NEEDS_TO = "(?:(?:have|need|got|had) to|must|should|will)"
+_VERY = "(?:(?:a|an|such|so|really|very|quite|pretty|bit|little|kind of|sort of) ){0,3}"
 _NOW = "now right_now yet in_mind at_the_moment for_now"
 _HOW_A_DAY_WAS = """
     rough good great bad hard tough busy nice lovely tiring exhausting long fine okay ok sunny
@@ -120,11 +120,14 @@ _HOW_A_DAY_WAS = """
 _OF_THE_MOMENT = bounded(
     # of the conversation itself
     rf"^(?:i|we) {_NEEDS_TO} {either('go leave run head_out head_off log_off sign_off')}(?: now| soon| today| then)?"
-    r"(?:[.!,;]*$|,? (?:as|because|since|but|so)\b)"
-    rf"|^(?:i|we) (?:just )?(?:want|wanted|need|would like) to {either('talk chat ask discuss consult share')}\b"
+    r"[.!,;]*$"
+    rf"|^(?:i|we) {_NEEDS_TO} {either('go leave run head_out head_off log_off sign_off')} (?:now|soon)\b"
+    r"|^(?:i|we) (?:just )?(?:want|wanted|would like) to (?:(?:talk|chat)(?: to you| with you)? about"
+    r"|ask (?:you|about|something|a question)|consult you|share (?:something|this|it|my (?:\w+ )?progress|with you))\b"
     rf"|^(?:today{_NOTED},? )?(?:i|we) have (?:a|an|one|another|some|more|many|two) (?:\w+ )?(?:questions?|news)"
     r"(?:[.!]*$| (?:about|for|on|to|regarding)\b)"
-    rf"|^(?:today's|this|our|the) {either('chat conversation talk discussion')} (?:was|is|has been)\b"
+    rf"|^(?:today's|this|our|the) {either('chat conversation talk discussion')} (?:was|is|has been) {_VERY}"
+    rf"{either('enjoyable fun nice great good lovely pleasant helpful useful interesting inspiring')}\b"
     # of a suggestion that they do not name
     rf"|^(?:i|we) will (?:\w+ly )?{_TAKE_UP} (?:{_THAT}|your|a look)(?: at {_THAT})?"
     rf"(?: (?:into account|in mind|out|a (?:try|go|shot|chance|thought))| (?:\w+ )?{_ADVICE})?"
@@ -132,8 +135,8 @@ _OF_THE_MOMENT = bounded(
     rf"|^(?:i|we) will (?:\w+ly )?{_TAKE_UP} (?:a look )?(?:at|into|about|out) {_THAT}\b"
     # of the hour, or of nothing
     rf"|^(?:today's |the |this )?weather{_NOTED}(?: today)? (?:is|was|has|looks|seems|got|turned)\b"
-    rf"|^today{_NOTED} (?:is|was) (?:(?:a|an|such|so|really|very|quite|pretty|bit|little|kind of|sort of) ){{0,3}}"
-    rf"{either(_HOW_A_DAY_WAS)}\b"
+    r"(?!.* (?:my|our|me|us|because)\b)"
+    rf"|^today{_NOTED} (?:is|was) {_VERY}{either(_HOW_A_DAY_WAS)}\b"
     rf"|^(?:i|we) (?:do not have any|have no) [\w ]+ {either(_NOW)}(?: yet| now)?[.!]*$",
     re.I,
 )
