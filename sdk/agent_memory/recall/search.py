@@ -18,6 +18,7 @@ from agent_memory.calibration import calibration_of
 from agent_memory.errors import AgentMemoryError
 from agent_memory.language.tasks import Vector
 from agent_memory.models import Hit, Memory, SearchFilters, Turn, now, there
+from agent_memory.recall.advice import PREFERENCES_READ, asks_for_advice, preferred
 from agent_memory.recall.called import names_called, with_names_of_turns
 from agent_memory.recall.conditions import CONDITIONS_READ, binding, conditions_asked_for
 from agent_memory.recall.dates import date_terms, periods, stored_days
@@ -59,7 +60,7 @@ class Found:
     standing: Sequence[Hit] = ()
     """Standing instructions that apply to the query, if requested."""
     conditions: Sequence[Hit] = ()
-    """What an answer must respect although the query does not ask for it, if requested."""
+    """What an answer must respect, and what the user likes, although the query does not ask for it, if requested."""
 
 
 async def search(
@@ -168,10 +169,11 @@ async def _search(
         matching(searcher, sought, degraded),
         _standing(searcher, sought, degraded) if standing else _nothing(),
         _conditions(searcher, sought, degraded) if conditions else _nothing(),
+        _preferred(searcher, sought, asked, degraded) if conditions else _nothing(),
         return_exceptions=True,
     )
     fresh, found = _result_or_raise(results[0]), _result_or_raise(results[1])
-    orders, binding_hits = _result_or_raise(results[2]), _result_or_raise(results[3])
+    orders, binding_hits, liked = (_result_or_raise(result) for result in results[2:])
     threshold = searcher.settings.threshold(searcher.embeddings.model_id) if least is None else least
     found = related(found, terms, threshold, sure)
     around, linked = await _around(searcher, sought, found, fresh, degraded)
@@ -214,7 +216,8 @@ async def _search(
         near = parameters | {"vector": vector.result(), "model": searcher.embeddings.model_id}
         searcher.misses.sample(partition, where, near, threshold, [hit.memory.id for hit in hits[:limit]])
     behind = [linked_hit(replace(one, memory=in_zone(one.memory, searcher.zone))) for one in linked]
-    return Found([*hits[:limit], *behind], degraded, orders, binding_hits)
+    bound = {hit.memory.id: hit for hit in (*binding_hits, *liked)}
+    return Found([*hits[:limit], *behind], degraded, orders, [*bound.values()])
 
 
 def _living(hits: Sequence[Hit]) -> list[Hit]:
@@ -293,6 +296,18 @@ async def _conditions(searcher: Searcher, sought: Sought, degraded: list[str]) -
         *(_near(searcher, sought, sql, one, CONDITIONS_READ, "conditions", degraded) for one in asked)
     )
     return binding([pair for pairs in near for pair in pairs], cosines)
+
+
+async def _preferred(searcher: Searcher, sought: Sought, asked: str, degraded: list[str]) -> list[Hit]:
+    """The preferences that bear on a request for advice; none for other queries, or without a vector."""
+    cosines = calibration_of(searcher.embeddings.model_id)
+    if not asks_for_advice(asked) or cosines.answering is None:
+        return []
+    vector = await sought.vector
+    if vector is None:
+        return []
+    sql = search_queries.preferences(sought.where)
+    return preferred(await _near(searcher, sought, sql, vector, PREFERENCES_READ, "preferences", degraded), cosines)
 
 
 async def _near(

@@ -157,6 +157,11 @@ def requirements(where: str) -> str:
     return found_near(f'{where} AND c.type = "fact" AND c.kind = "requirement"')
 
 
+def preferences(where: str) -> str:
+    """The preferences and requirements of a user whose vectors are nearest to `@vector`, with their cosine."""
+    return found_near(f'{where} AND c.type = "fact" AND c.kind IN ("preference", "requirement")')
+
+
 def most_important(where: str) -> str:
     """What is known of a user, the most important first, without chunks and accounts of conversations."""
     derived = f'{NO_CHUNK} AND (c.type != "episodic" OR NOT IS_STRING(c.kind) OR c.kind != "session")'

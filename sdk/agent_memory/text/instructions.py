@@ -27,6 +27,26 @@ FROM_NOW_ON = (
 )
 ALWAYS = r"(?:always|only ever|immer|siempre|sempre|toujours|altijd)"
 NEVER = r"(?:never|do not ever|don't ever|niemals|nie|nunca|mai|jamais|nooit)"
+_REQUESTED = linear(
+    rf"^{POLITE}(?:(?:can|could|would|will|shall) (?:you|we) (?:please |just |also |maybe )?(?:mind |be able to )?"
+    r"|(?:is|would) it (?:be )?possible to |let's |(?:i'd|i would) like (?:you )?to )"
+    r"(?P<what>.+?)(?:,? please)?[?!. ]*$",
+    re.I,
+)
+"""A request in the form of a question, which orders something if it is to last: "Could we … from now on?"."""
+_INFORMS = linear(r"^(?:tell|explain|show|say|describe|clarify|check|confirm|help)\b", re.I)
+_ANSWERS = linear(
+    rf"^{ALWAYS} (?:answer|reply|respond|write|speak|use|include|add|list|give|keep|call|format|cite|address|remind|ask)\b",
+    re.I,
+)
+_LASTING = linear(
+    rf"\b{FROM_NOW_ON}\b|\bpermanently\b|\bfor all future\b"
+    r"|\bas (?:my|our|the|a)(?: new)? (?:default|standard|favou?rite|go-to|usual|regular|preferred)\b",
+    re.I,
+)
+_SETS = linear(
+    rf"^{POLITE}(?:set|make|use|keep|save|store|put|switch|change|add|turn|treat|leave|take|register|mark) ", re.I
+)
 _FIRST = linear(rf"^{POLITE}(?:{FROM_NOW_ON},? )?{POLITE}(?:{ALWAYS}|{NEVER}) (?P<verb>\w+)", re.I)
 _AFTER = linear(rf"^{POLITE}{FROM_NOW_ON},? {POLITE}(?:do not |don't |only )?(?P<verb>\w+)", re.I)
 _ANYWHERE = linear(rf"^{POLITE}(?P<verb>\w+)\b.*(?:\b{FROM_NOW_ON}\b|\bbitte (?:immer|nie|nur)\b)", re.I)
@@ -70,14 +90,22 @@ class Instruction:
 def standing_instruction(sentence: str) -> Instruction | None:
     """The standing instruction in a user's sentence; None if there is none."""
     text = " ".join(sentence.replace("’", "'").split())
-    if not text or len(text) > _LONGEST or text.endswith("?"):
+    if not text or len(text) > _LONGEST:
+        return None
+    request = _REQUESTED.search(text)
+    if request is not None and _ANSWERS.search(request["what"]):
+        return Instruction(text)
+    if request is not None and _LASTING.search(request["what"]) and not _INFORMS.search(request["what"]):
+        return Instruction(text, request["what"])
+    if text.endswith("?"):
         return None
     found = _CONDITION.search(text)
     condition = "" if found is None else next((part for part in found.groups() if part), "")
     topic = _ASKED.sub("", condition).strip(" ,.")
-    if not (_orders(text) or (found is not None and _orders_when(text, found))):
-        return None
-    return Instruction(text, topic)
+    if _orders(text) or (found is not None and _orders_when(text, found)):
+        return Instruction(text, topic)
+    sets = _LASTING.search(text) is not None and _SETS.search(text) is not None
+    return Instruction(text, topic or text) if sets else None
 
 
 def _orders(text: str) -> bool:

@@ -29,7 +29,8 @@ _LABELS = lexicon.words(
 """Words that people put before a colon, and that are nobody's name."""
 _LEAD_IN = bounded(
     r"^(?:(?P<now>now|as of|starting|from|these days|right now|currently)|in|on|since|at|last|next|this|after|before"
-    r"|yesterday|today|tomorrow|during|by|until|for|recently|lately|every|two|three|a few|a couple)\b"
+    r"|yesterday|today|tomorrow|during|by|until|for|recently|lately|every|two|three|a few|a couple"
+    r"|due to|because of)\b"
     r"(?:(?!\b(?:is|was|are|were|will|has|have|had|and|but)\b)[^,:]){0,45}?,?\s+(?=(?:i|we|my|our|the|user)\b)",
     re.I,
 )

@@ -63,13 +63,22 @@ _UNDECIDED = bounded(
     re.I,
 )
 _FOND = either(r"""
-    prefer prefers preferred favou?rite would_rather would_never can_not_stand not_a_(?:big_|huge_)?fan
-    a_(?:big_|huge_)?fan_of fond_of obsessed_with (?:am|are|really)_into passionate_about keen_on sick_of not_into
-    would_love go-to (?:i|we)_(?:just_|always_|usually_)?avoid
+    prefer prefers preferred favou?rite would_rather would_never (?:can_not|could_not|will_not)_(?:stand|bear|tolerate)
+    not_a_(?:big_|huge_)?fan a_(?:big_|huge_)?fan_of fond_of obsessed_with (?:am|are|really)_into passionate_about
+    keen_on sick_of not_into would_love go-to (?:learn|work|study|sleep|focus)_(?:best|better)
 """)
+_VERY = r"(?:(?:[a-z]+ly|also|still|just|always|very|so|quite|usually|often|never|do|tend to) ){0,3}"
+_TASTES = either("aversion dislike distaste hatred preference objection fondness passion phobia fear weakness bias")
+_CONSUMING = either("eat drink wear watch read buy use consume play drive listen shop cook ride fly purchase consider")
 _PREFERENCE = bounded(
-    rf"\b(?:{_FOND}|(?:^|i |we |not |and )(?:(?:really|also|still|just|absolutely|totally|always) )*"
-    r"(?:love|like|enjoy|hate|dislike)s?(?! (?:a|an|the|this|that|these|it|them|how|i|my|when)\b(?! good)))\b",
+    rf"\b(?:{_FOND}"
+    rf"|(?:^|i |we |not |and |but ){_VERY}(?:love|like|enjoy|hate)s?"
+    r"(?! (?:an?|the|this|that|these|it|them|how|i|my|when|both|and)\b(?! good))"
+    rf"|(?:^|i |we ){_VERY}(?:(?:dislike|despise|detest|loathe|avoid)(?! (?:this|that|these|it|them|how|when)\b)"
+    rf"|refuse to|(?:only|exclusively) {_CONSUMING}|do not {_VERY}(?:eat|drink|wear|watch|consume)"
+    rf"|have (?:an?|no) (?:[a-z-]+ ){{0,2}}(?:{_TASTES} (?:of|to|for|against|towards?)|interest in)"
+    rf"|(?:am|are) {_VERY}(?:(?:not {_VERY})?(?:comfortable with|interested in)"
+    r"|uncomfortable with|uninterested in|averse to|opposed to|against)))\b",
     re.I,
 )
 _PASSING_KIND = either(r"""

@@ -160,7 +160,7 @@ COMMANDS = words("""
     remove delete open play stop continue repeat try go let proofread review outline brainstorm pick plan update edit
     shorten expand format rephrase run print estimate analyse analyze ignore forget read think consider imagine pretend
     act answer reply respond speak talk use keep include ask call cite avoid say quote mention book choose order
-    round address start end sign put spell
+    round address start end sign put spell confirm navigate locate adjust proceed
 """)
 """Imperatives that ask the listener for something."""
 

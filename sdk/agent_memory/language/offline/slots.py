@@ -23,13 +23,13 @@ _FIRST_PERSON = bounded(r"\b(?:i|me|my|mine|we|us|our|myself|ourselves)\b", re.I
 _VITAL_WORDS = lexicon.IMPORTANT["health"] - {"doctor", "hospital", "depression", "anxiety", "injury"}
 _VITAL = bounded(
     rf"\b(?:{plain_words(_VITAL_WORDS)}|allerg\w+|intoleran\w+|inhaler|hard of hearing|mg|statins?|seasick|carsick"
-    r"|migraines?)\b",
+    r"|migraines?|diet(?! (?:coke|soda|drinks?)\b))\b",
     re.I,
 )
 _CALENDAR = lexicon.WEEKDAYS - {"sat", "sun"} | {month for month in lexicon.MONTHS if len(month) > 3}
 _NUMBERED = bounded(rf"\d|\b{plain_words((set(lexicon.NUMBERS) | _CALENDAR) - {'one', 'once', 'march'})}s?\b", re.I)
 _DANGLING = bounded(
-    r"\b(?:it|them|him|they|her(?=[.,!]|$)|there(?! (?:is|are|was|were)\b)|(?:the|that|this|another) (?:\w+ )?ones?)\b"
+    r"\b(?:it|them|him|they|their|her(?=[.,!]|$)|there(?! (?:is|are|was|were)\b)|(?:the|that|this|another) (?:\w+ )?ones?)\b"
     r"|\b(?:this|that|these|those)(?=[.,!]|$| (?:is|was|are|were|at|from|in|for|to|and|with|while)\b)"
     r"|\b(?:at|in|on|of|for|with|about|using|like|love|made|got|took|did|do|use|try|tried|see|saw) "
     r"(?:this|that|those)\b",

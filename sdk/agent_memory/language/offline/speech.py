@@ -156,9 +156,10 @@ def is_planted(text: str) -> bool:
 def is_standing_order(text: str) -> bool:
     """Whether a text asks for something to be so from now on ("Always answer in metric")."""
     plain = expand(text).strip().rstrip(".! ")
-    if plain.endswith("?") or _TO_YOU.search(plain) or is_planted(plain):
+    if _TO_YOU.search(plain) or is_planted(plain):
         return False
-    return standing_instruction(text) is not None or bool(_ORDER.match(plain) and not _ONCE.search(plain))
+    told = not plain.endswith("?") and _ORDER.match(plain) and not _ONCE.search(plain)
+    return standing_instruction(text) is not None or bool(told)
 
 
 def asks_to_keep(text: str) -> bool:
