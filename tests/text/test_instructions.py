@@ -20,6 +20,11 @@ from agent_memory.text.instructions import standing_instruction
         ("Bitte kommentier den Code künftig auf Englisch.", ""),
         ("Antworte bitte immer kurz", ""),
         ("Nunca reserves hoteles sin cancelación gratis", ""),
+        ("Could you use metric units from now on?", ""),
+        ("Would you mind booking the early train from now on?", ""),
+        ("Is it possible to keep the heating at 19 degrees permanently?", ""),
+        ("Set Radio Nova as my favourite station.", ""),
+        ("Can you always answer in French when I ask about grammar?", "grammar"),
     ],
 )
 def test_an_order_for_good_is_found_with_its_condition(sentence: str, condition: str):
@@ -43,9 +48,30 @@ def test_an_order_for_good_is_found_with_its_condition(sentence: str, condition:
         "From now on I live in Rome",
         "If I go to Rome, my sister joins",
         "Do you always list sources?",
+        "Can you tell me what changes from now on?",
+        "Can you explain why 8080 is used as the default port?",
+        "Can I use this as the default value?",
+        "Could you always be so kind?",
+        "Postgres is used as our default database.",
         "",
         "Always " + "x " * 400,
     ],
 )
 def test_what_orders_nothing_for_good_is_none(sentence: str):
     assert standing_instruction(sentence) is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "subject"),
+    [
+        ("Always answer in metric units.", ""),
+        ("Antworte bitte immer kurz", ""),
+        ("Always list sources when I ask about papers.", "papers"),
+        ("Always take me to the same garage.", "Always take me to the same garage."),
+        ("Could you deploy on Tuesdays from now on?", "Could you deploy on Tuesdays from now on?"),
+    ],
+)
+def test_an_instruction_about_one_subject_does_not_apply_to_all(sentence: str, subject: str):
+    found = standing_instruction(sentence)
+    assert found is not None
+    assert found.subject == subject

@@ -26,7 +26,8 @@ _ENGLISH = either(
     r"recommend suggest advi[sc]e advising recommendations? suggestions? tips ideas? options help_(?:me|us)"
     r" should_(?:i|we) (?:can|could|may)_(?:i|we) (?:can|could|would|will)_you what_are_(?:some|the_best|good) best_way"
     r" what_do_you_think would_be_(?:good|best) (?:an?|any|some)_good how_(?:do|would)_(?:i|we)"
-    r" (?:i|we)(?:['’](?:m|re|d)|_am|_are|_would)?_(?:want|like|need|planning|thinking|hoping|trying|looking)_(?:to|of|for)"
+    r" (?:i|we)(?:['’](?:m|re|d)|_am|_are|_would)?"
+    r"_(?:want|like|need|planning|thinking|hoping|trying|looking)_(?:to|of|for)"
 )
 _OTHERS = either(
     # German, French, Spanish, Portuguese, Italian, Dutch

@@ -1,8 +1,8 @@
 """Standing instructions that apply to a question: "Always list sources when I ask about papers".
 
 A search misses them, because a question has little in common with a wish about its answer. So a separate query reads
-the requirements nearest to the question. Of those that are instructions, the context shows the ones without a
-condition, or whose condition the question meets.
+the requirements nearest to the question. Of those that are instructions, the context shows the ones that shape all
+answers, or whose condition or subject the question meets.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ STANDING_READ = 20
 STANDING_TOLD = 3
 """Maximum instructions in a context. A choice, as is the next."""
 STANDING_NEAR = 1.0
-"""Minimum nearness at which an instruction applies to a question that has no word of its condition."""
+"""Minimum nearness at which an instruction applies to a question that has no word of its subject."""
 
 
 def applying(found: Sequence[tuple[Memory, float]], query: str, cosines: Calibration) -> list[Hit]:
-    """The instructions that apply to a question: those whose condition it meets, nearest first, then those without one.
+    """The instructions that apply to a question: those whose subject it meets, nearest first, then the general ones.
 
     Args:
         found: Requirements, with their cosines to the question.
@@ -36,25 +36,25 @@ def applying(found: Sequence[tuple[Memory, float]], query: str, cosines: Calibra
     asked = {stem for term in query_terms(query) for stem in words(term)}
     ranks: list[tuple[bool, float, Hit]] = []
     for memory, similarity in found:
-        condition = _condition(memory)
-        if condition is None:
+        subject = _subject(memory)
+        if subject is None:
             continue
         near = nearness(similarity, cosines)
-        met = not condition or not asked.isdisjoint(_stems(condition)) or near >= STANDING_NEAR
+        met = not subject or not asked.isdisjoint(_stems(subject)) or near >= STANDING_NEAR
         if met:
-            ranks.append((not condition, -near, Hit(memory=memory, score=similarity, similarity=similarity)))
+            ranks.append((not subject, -near, Hit(memory=memory, score=similarity, similarity=similarity)))
     return [hit for *_, hit in sorted(ranks, key=lambda rank: rank[:2])][:STANDING_TOLD]
 
 
-def _stems(condition: str) -> set[str]:
-    return {stem for term in query_terms(condition) for stem in words(term)}
+def _stems(subject: str) -> set[str]:
+    return {stem for term in query_terms(subject) for stem in words(term)}
 
 
-def _condition(memory: Memory) -> str | None:
+def _subject(memory: Memory) -> str | None:
     """What an instruction applies to, empty if to everything; None if it is not an instruction."""
     for text in (memory.quote, memory.content):
         for sentence in sentences(text or ""):
             found = standing_instruction(sentence)
             if found is not None:
-                return found.condition
+                return found.subject
     return None

@@ -36,7 +36,8 @@ _REQUESTED = linear(
 """A request in the form of a question, which orders something if it is to last: "Could we … from now on?"."""
 _INFORMS = linear(r"^(?:tell|explain|show|say|describe|clarify|check|confirm|help)\b", re.I)
 _ANSWERS = linear(
-    rf"^{ALWAYS} (?:answer|reply|respond|write|speak|use|include|add|list|give|keep|call|format|cite|address|remind|ask)\b",
+    rf"^{ALWAYS} (?:answer|reply|respond|write|speak|use|include|add|list|give|keep|call|format|cite|address|remind"
+    r"|ask)\b",
     re.I,
 )
 _LASTING = linear(
@@ -65,6 +66,16 @@ _ASKED = linear(
     r"(?: (?:for|about|of|on|to know about|regarding))?\b",
     re.I,
 )
+_OF_ANSWERS = frozenset(
+    """answer reply respond write speak talk use include add list give keep call format cite address remind ask put say
+    start begin end finish explain summarize summarise show mention quote round convert translate be stay avoid assume
+    check confirm warn tell make provide offer sign spell refer prefix abbreviate
+    antworte antworten schreib schreibe sprich rede verwende nutze benutze gib nenne duze sieze sag fasse
+    responde escribe habla usa utiliza trata da di incluye réponds répondez écris parle utilise tutoie donne inclus cite
+    rispondi scrivi parla dai dimmi includi dammi responda escreva fale trate dê inclua antwoord schrijf spreek gebruik
+    noem geef""".split()
+)
+"""Verbs that shape answers, so that an instruction with one of them applies to all questions."""
 _PAST_OR_GERUND = ("ed", "ing")
 _NO_VERBS = (
     SMALL_WORDS
@@ -81,10 +92,22 @@ _NO_VERBS = (
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """A standing instruction. `condition` says when it applies; empty if it always does."""
+    """A standing instruction.
+
+    Attributes:
+        condition: What the sentence says about when it applies ("when I ask about papers"); empty if nothing.
+        is_general: Whether it shapes all answers ("Always answer in German") and is not about one subject ("Always
+            take me to the same garage").
+    """
 
     text: str
     condition: str = ""
+    is_general: bool = False
+
+    @property
+    def subject(self) -> str:
+        """The words that a question has in common with it; empty if it applies to all questions."""
+        return self.condition or ("" if self.is_general else self.text)
 
 
 def standing_instruction(sentence: str) -> Instruction | None:
@@ -92,25 +115,27 @@ def standing_instruction(sentence: str) -> Instruction | None:
     text = " ".join(sentence.replace("’", "'").split())
     if not text or len(text) > _LONGEST:
         return None
-    request = _REQUESTED.search(text)
-    if request is not None and _ANSWERS.search(request["what"]):
-        return Instruction(text)
-    if request is not None and _LASTING.search(request["what"]) and not _INFORMS.search(request["what"]):
-        return Instruction(text, request["what"])
-    if text.endswith("?"):
-        return None
     found = _CONDITION.search(text)
     condition = "" if found is None else next((part for part in found.groups() if part), "")
-    topic = _ASKED.sub("", condition).strip(" ,.")
-    if _orders(text) or (found is not None and _orders_when(text, found)):
+    topic = _ASKED.sub("", condition).strip(" ,.?")
+    request = _REQUESTED.search(text)
+    if request is not None and _ANSWERS.search(request["what"]):
+        return Instruction(text, topic, is_general=True)
+    if request is not None and _LASTING.search(request["what"]) and not _INFORMS.search(request["what"]):
         return Instruction(text, topic)
+    if text.endswith("?"):
+        return None
+    verb = _ordered(text)
+    if verb is not None or (found is not None and _orders_when(text, found)):
+        return Instruction(text, topic, verb in _OF_ANSWERS)
     sets = _LASTING.search(text) is not None and _SETS.search(text) is not None
-    return Instruction(text, topic or text) if sets else None
+    return Instruction(text, topic) if sets else None
 
 
-def _orders(text: str) -> bool:
+def _ordered(text: str) -> str | None:
+    """The verb of an order that is to last; None if there is none."""
     match = _FIRST.search(text) or _AFTER.search(text) or _ANYWHERE.search(text)
-    return match is not None and _is_order(match["verb"])
+    return match["verb"].lower() if match is not None and _is_order(match["verb"]) else None
 
 
 def _orders_when(text: str, condition: re.Match[str]) -> bool:

@@ -29,12 +29,11 @@ _LABELS = lexicon.words(
 """Words that people put before a colon, and that are nobody's name."""
 _LEAD_IN = bounded(
     r"^(?:(?P<now>now|as of|starting|from|these days|right now|currently)|in|on|since|at|last|next|this|after|before"
-    r"|yesterday|today|tomorrow|during|by|until|for|recently|lately|every|two|three|a few|a couple"
-    r"|due to|because of)\b"
+    r"|yesterday|today|tomorrow|during|by|until|for|recently|lately|every|two|three|a few|a couple)\b"
     r"(?:(?!\b(?:is|was|are|were|will|has|have|had|and|but)\b)[^,:]){0,45}?,?\s+(?=(?:i|we|my|our|the|user)\b)",
     re.I,
 )
-_FRONT = bounded(r"^[^:,]{2,40}: (?=(?:i|we|my|our|the)\b)", re.I)
+_FRONT = bounded(r"^(?:[^:,]{2,40}:|(?:due to|because of) [^:,]{2,60},) (?=(?:i|we|my|our|the)\b)", re.I)
 _REPORTED = bounded(
     r"^(?:i|we)(?: have)? (?:just |also |really )?(?:(?P<doubted>think|guess|believe|suppose|feel like|am not sure)"
     r"|decided|agreed|confirmed|heard|meant?|know|said|mentioned|am (?:\w+ )?(?:sure|afraid))(?: that)? "

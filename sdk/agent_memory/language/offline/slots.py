@@ -29,7 +29,8 @@ _VITAL = bounded(
 _CALENDAR = lexicon.WEEKDAYS - {"sat", "sun"} | {month for month in lexicon.MONTHS if len(month) > 3}
 _NUMBERED = bounded(rf"\d|\b{plain_words((set(lexicon.NUMBERS) | _CALENDAR) - {'one', 'once', 'march'})}s?\b", re.I)
 _DANGLING = bounded(
-    r"\b(?:it|them|him|they|their|her(?=[.,!]|$)|there(?! (?:is|are|was|were)\b)|(?:the|that|this|another) (?:\w+ )?ones?)\b"
+    r"\b(?:it|them|him|they|their|her(?=[.,!]|$)|there(?! (?:is|are|was|were)\b)"
+    r"|(?:the|that|this|another) (?:\w+ )?ones?)\b"
     r"|\b(?:this|that|these|those)(?=[.,!]|$| (?:is|was|are|were|at|from|in|for|to|and|with|while)\b)"
     r"|\b(?:at|in|on|of|for|with|about|using|like|love|made|got|took|did|do|use|try|tried|see|saw) "
     r"(?:this|that|those)\b",
