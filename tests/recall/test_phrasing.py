@@ -59,9 +59,12 @@ def test_only_sure_names_are_speakers():
         ("In which order did the parcels come?", None),
         ("What is the order of the court?", None),
         ("Which hotels did we see in our chats?", None),
+        ("What is on my list? Express the answer as a JSON list.", "What is on my list?"),
+        ("Where does Ines live?\nAnswer with a single word.\nBe specific.", "Where does Ines live?"),
+        ("I moved to Graz. Give me the address of Ines.", None),
     ],
 )
-def test_a_question_about_an_order_is_searched_by_its_subject(question: str, subject: str | None):
+def test_a_question_is_searched_by_its_subject(question: str, subject: str | None):
     assert subject_of(question) == (subject or question)
 
 

@@ -4,7 +4,8 @@ People speak of themselves as "I". A question about them has their name, and its
 them by name. So a question that names a speaker is embedded a second time in the first person ("What did I paint?" for
 "What did Caroline paint?"), and the search uses a vector between both. And a question about the order of topics ("List
 the order in which I brought up different aspects of my app, in order") has more words about the order than about its
-subject. Only the subject is searched for.
+subject. Only the subject is searched for. What is said about the form of the answer ("Express the answer as a JSON
+list.") is left out, too.
 
 Both forms are English. Other questions stay as they are.
 """
@@ -21,6 +22,7 @@ from agent_memory.language.vectors import unit
 from agent_memory.recall.called import Said
 from agent_memory.text.dates import CALENDAR
 from agent_memory.text.patterns import WORD, linear
+from agent_memory.text.sentences import sentences
 from agent_memory.text.stop_words import QUESTION_WORDS
 from agent_memory.text.terms import says_something
 
@@ -54,6 +56,14 @@ _AROUND_ORDER = linear(
 )
 
 
+_ABOUT_FORM = linear(
+    r"^(?:please |also |and )?(?:express|provide|give|format|return|output|respond|answer|reply|write|present|mention"
+    r"|limit|keep|be)\b.*\b(?:json|csv|xml|yaml|markdown|tables?|lists?|bullets?|words?|sentences?|paragraphs?|format"
+    r"|characters|items?|specific|concise|brief|short)\b",
+    re.IGNORECASE,
+)
+
+
 class Speaker(NamedTuple):
     """The first name of a speaker, in lower case, and a thread where they spoke."""
 
@@ -69,7 +79,10 @@ def speakers(said: Iterable[Said]) -> frozenset[Speaker]:
 
 
 def subject_of(question: str) -> str:
-    """The subject of a question about the order in which the user brought things up; other questions as they are."""
+    """What a question is about, without how its answer is to look, and without words about an order of topics."""
+    first, *others = sentences(question) or [question]
+    told = [one for one in others if not _ABOUT_FORM.search(one)]
+    question = question if len(told) == len(others) else " ".join([first, *told])
     rest = _ABOUT_ORDER.sub(" ", question)
     if rest == question:
         return question

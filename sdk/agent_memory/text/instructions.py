@@ -45,6 +45,7 @@ _LASTING = linear(
     r"|\bas (?:my|our|the|a)(?: new)? (?:default|standard|favou?rite|go-to|usual|regular|preferred)\b",
     re.I,
 )
+_THEN = linear(r" then (?P<order>\w+.*)$", re.I)
 _SETS = linear(
     rf"^{POLITE}(?:set|make|use|keep|save|store|put|switch|change|add|turn|treat|leave|take|register|mark) ", re.I
 )
@@ -117,7 +118,7 @@ def standing_instruction(sentence: str) -> Instruction | None:
         return None
     found = _CONDITION.search(text)
     condition = "" if found is None else next((part for part in found.groups() if part), "")
-    topic = _ASKED.sub("", condition).strip(" ,.?")
+    topic = _THEN.sub("", _ASKED.sub("", condition)).strip(" ,.?")
     request = _REQUESTED.search(text)
     if request is not None and _ANSWERS.search(request["what"]):
         return Instruction(text, topic, is_general=True)
@@ -142,10 +143,14 @@ def _orders_when(text: str, condition: re.Match[str]) -> bool:
     """Whether a sentence with a condition is an order: "List sources each time I ask", "When I paste a log, …"."""
     asks = _ASKED.search(condition["what"] or "") is not None
     before, behind = text[: condition.start()].strip(" ,"), text[condition.end() :]
+    if (then := _THEN.search(condition["what"] or "")) is not None:  # "Whenever I mention X then say Y"
+        behind = f",{then['order']}{behind}"
     if before:
         first = WORD.search(_without_politeness(before))
         return asks and first is not None and _is_order(first[0]) and len(before.split()) > 1
-    order = WORD.search(_without_politeness(behind[1:].strip())) if behind.startswith(",") else None
+    if not behind.startswith(","):
+        return False
+    order = WORD.search(_without_politeness(behind[1:].strip().removeprefix("then ")))
     return order is not None and _is_order(order[0])
 
 
