@@ -584,11 +584,7 @@ def test_terse_messages_and_standing_instructions_are_kept(text: str, kind: str)
         "I'm so sorry to hear about Max.",
         "I love how uncomplicated the new garden is.",
         "Must be really satisfying to see the town again.",
-        "Ich wohne in Bremen und arbeite als Lehrerin.",
         "Se usássemos Redis, seria mais rápido.",
-        "Prefiero el té, no el café.",
-        "Abito a Milano con la mia famiglia.",
-        "Ik woon in Utrecht en heb een hond.",
         "La nonna di Pietro abita a Roma dal 6 febbraio.",
     ],
 )

@@ -45,6 +45,8 @@ _LASTING = linear(
     r"|\bas (?:my|our|the|a)(?: new)? (?:default|standard|favou?rite|go-to|usual|regular|preferred)\b",
     re.I,
 )
+_SUBJECT_BEHIND = linear(r"^, (?:then )?\w+ (?:ich|wir|je|nous|yo|nosotros|eu|nós|io|noi|ik|wij|we)\b", re.I)
+"""A verb before its subject states something: "Wenn ich in Rom bin, lerne ich Italienisch"."""
 _THEN = linear(r" then (?P<order>\w+.*)$", re.I)
 _SETS = linear(
     rf"^{POLITE}(?:set|make|use|keep|save|store|put|switch|change|add|turn|treat|leave|take|register|mark) ", re.I
@@ -151,7 +153,7 @@ def _orders_when(text: str, condition: re.Match[str]) -> bool:
     if not behind.startswith(","):
         return False
     order = WORD.search(_without_politeness(behind[1:].strip().removeprefix("then ")))
-    return order is not None and _is_order(order[0])
+    return order is not None and _is_order(order[0]) and not _SUBJECT_BEHIND.search(behind)
 
 
 def _without_politeness(text: str) -> str:

@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from agent_memory.language.offline import context, kinds, procedures, replies, slots, speech, statements, topics
+from agent_memory.language.offline import (
+    context,
+    foreign,
+    kinds,
+    procedures,
+    replies,
+    slots,
+    speech,
+    statements,
+    topics,
+)
 from agent_memory.language.offline.grammar import Clause, parse
 from agent_memory.language.offline.text import Sentence, expand, sentences, tokens
 from agent_memory.language.offline.verbs import drops_subject
@@ -72,6 +82,10 @@ def _memories(own: Sequence[Sentence], turn: TurnView, before: list[TurnView]) -
     said = [sentence.text for content in mine for sentence in reversed(statements.own_sentences(content))]
     abroad = speech.is_foreign(turn.content) or any(map(speech.is_foreign, said[:_NOTES]))
     for sentence in own:
+        found = foreign.told(sentence.text)
+        if found is not None and not (among_people and found.kind == "requirement"):
+            yield sentence.start, _foreign(turn, found, nearest_first)
+            continue
         if abroad and speech.is_in_doubt(sentence.text):
             continue
         wished = not among_people and speech.asks_to_keep(sentence.text)
@@ -101,6 +115,14 @@ def _judged(
     if not wished and speech.is_of_the_moment(whole):
         return None
     return _memory(turn, text, context.tidy(context.with_dates(text, moments)), kind, clause, moments)
+
+
+def _foreign(turn: TurnView, found: foreign.Told, nearest_first: list[str]) -> ExtractedMemory:
+    """The memory of a sentence in another language than English."""
+    moments = context.moments(found.text, turn.created_at, nearest_first)
+    said = context.tidy(context.with_dates(found.text, moments))
+    memory = _memory(turn, found.text, said, found.kind, None, moments)
+    return memory.model_copy(update={"importance": found.importance})
 
 
 def _memory(

@@ -75,7 +75,7 @@ _PREFERENCE = bounded(
     rf"|(?:^|i |we |not |and |but ){_VERY}(?:love|like|enjoy|hate)s?"
     r"(?! (?:an?|the|this|that|these|it|them|how|i|my|when|both|and)\b(?! good))"
     rf"|(?:^|i |we ){_VERY}(?:(?:dislike|despise|detest|loathe|avoid)(?! (?:this|that|these|it|them|how|when)\b)"
-    rf"|refuse to|(?:only|exclusively) {_CONSUMING}|do not {_VERY}(?:eat|drink|wear|watch|consume)"
+    rf"|refuse to|(?:only|exclusively) {_CONSUMING}|do not {_VERY}(?:wear|watch)"
     rf"|have (?:an?|no) (?:[a-z-]+ ){{0,2}}(?:{_TASTES} (?:of|to|for|against|towards?)|interest in)"
     rf"|(?:am|are) {_VERY}(?:(?:not {_VERY})?(?:comfortable with|interested in)"
     r"|uncomfortable with|uninterested in|averse to|opposed to|against)))\b",

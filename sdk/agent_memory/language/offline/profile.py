@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from typing import Literal
 
-from agent_memory.language.offline import kinds, slots
+from agent_memory.language.offline import foreign, kinds, slots
 from agent_memory.language.offline.grammar import parse
 from agent_memory.language.offline.reconcile import Statement, contradiction, duplicates, read, same_claim
 from agent_memory.language.offline.speech import is_standing_order
@@ -58,6 +58,8 @@ def profile(data: ProfileInput) -> ProfileOutput:
     told: set[tuple[str, frozenset[str]]] = set()
     for statement in filter(_lasts, newest_first):
         subjects = {(claim.owner, claim.topic) for claim in statement.claims if claim.values and claim.lasting}
+        if (abroad := foreign.told(statement.fact.content)) is not None and abroad.subject:
+            subjects = {("self", frozenset([abroad.subject]))}
         if not subjects or not subjects <= told:
             _add(sections[section_of(statement)], statement)
         told |= subjects
@@ -75,7 +77,13 @@ def profile(data: ProfileInput) -> ProfileOutput:
 def _rank(statement: Statement) -> bool:
     """Who somebody is and what concerns their health stands before all else, however long ago it was said."""
     text = statement.fact.content
-    return not (_WHO.search(text) or kinds.importance_of(text, "fact") >= _VITAL)
+    return not (_WHO.search(text) or kinds.importance_of(text, "fact") >= _VITAL or _is_vital_abroad(text))
+
+
+def _is_vital_abroad(text: str) -> bool:
+    """Whether a sentence in another language than English is about somebody's health or diet."""
+    abroad = foreign.told(text)
+    return abroad is not None and abroad.importance >= _VITAL
 
 
 def _lasts(statement: Statement) -> bool:
@@ -86,7 +94,7 @@ def _lasts(statement: Statement) -> bool:
         return is_standing_order(text)
     if _is_dated(statement) and not _YEARLY.search(text):
         return False
-    if kind == "requirement":
+    if kind == "requirement" or foreign.told(text) is not None:
         return True
     if clause is None:
         return kind == "preference" or _LIMITS.search(plain) is not None
@@ -115,7 +123,7 @@ def _is_dated(statement: Statement) -> bool:
 def section_of(statement: Statement) -> Section:
     """Where a fact belongs."""
     kind, text = statement.fact.kind, statement.fact.content
-    if kind == "requirement" or (kind != "preference" and _LIMITS.search(text)):
+    if kind == "requirement" or (kind != "preference" and (_LIMITS.search(text) or _is_vital_abroad(text))):
         return "constraints"
     if kind == "preference":
         return "preferences"

@@ -242,7 +242,7 @@ def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *,
         return bool(concrete) and sure
     if clause.time == "wish" or (clause.verb in {"", "be"} and not particular):
         return False
-    consumed = clause.verb == "smoke" or (clause.verb in {"drink", "eat"} and bool(concrete))
+    consumed = clause.verb == "smoke" or (clause.verb in {"drink", "eat", "consum"} and bool(concrete))
     abstains = clause.negative and clause.time == "now" and consumed
     if clause.negative and not (clause.change or abstains or clause.verb == "have"):
         return False

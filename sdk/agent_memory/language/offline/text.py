@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 
 from agent_memory.language.offline import lexicon
 from agent_memory.text.patterns import LONGEST, WIDEST_GAP, Bounded, bounded, either, linear, plain_words
+from agent_memory.text.sentences import GERMAN_DAY
 from agent_memory.text.stems import stem as plain_stem
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "–": "-", "—": "-", "\u00a0": " "})
@@ -130,7 +131,9 @@ def sentences(text: str) -> list[Sentence]:
         mark = _LINE_MARK.match(line)
         start = mark.end() if mark else 0
         for column, body in _columns(line[start:]):
-            for begin, end in sent_spans(body):
+            # The splitter knows no German days; without its space, a full stop ends no sentence.
+            plain = GERMAN_DAY.sub(lambda day: day[0].rstrip() + "_", body)
+            for begin, end in sent_spans(plain):
                 found += _pieces(body[begin:end], offset + start + column + begin)
         offset += len(line)
     return found

@@ -1,0 +1,115 @@
+"""What users say of themselves in other languages than English is remembered in their own words, if it is plain."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from agent_memory import AsyncMemory
+from agent_memory.language.offline.extract import of_turn
+from agent_memory.language.tasks import TurnView
+
+AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
+PLAIN = [
+    ("Ich heiße Jana und wohne in Leipzig.", "fact"),
+    ("Ich arbeite als Krankenschwester im Uniklinikum.", "fact"),
+    ("Übrigens, ich bin allergisch gegen Nüsse.", "fact"),
+    ("Meine Tochter heißt Mia.", "fact"),
+    ("Ich hasse Koriander.", "preference"),
+    ("Ich mag keine Horrorfilme.", "preference"),
+    ("Antworte mir bitte immer auf Deutsch.", "requirement"),
+    ("Me llamo Jorge y vivo en Bilbao.", "fact"),
+    ("Soy alérgico a los cacahuetes.", "fact"),
+    ("No me gusta el cilantro.", "preference"),
+    ("Mi hija se llama Lucía.", "fact"),
+    ("Je m'appelle Claire et j'habite à Nantes.", "fact"),
+    ("Je suis végétarienne.", "fact"),
+    ("Je déteste les réunions le matin.", "preference"),
+    ("Mi chiamo Marco e abito a Torino.", "fact"),
+    ("Mia madre è diabetica.", "fact"),
+    ("Preferisco il treno all'aereo.", "preference"),
+    ("Sou alérgica a amendoim.", "fact"),
+    ("Não gosto de café.", "preference"),
+    ("Moro em Lisboa.", "fact"),
+    ("Ik woon in Gent.", "fact"),
+    ("Prefiero el té, no el café.", "preference"),
+    ("Abito a Milano con la mia famiglia.", "fact"),
+    ("Mijn zoon heet Daan.", "fact"),
+    ("Ik hou niet van koriander.", "preference"),
+]
+LEFT = [
+    "Wohne ich jetzt in Leipzig?",
+    "Wenn ich in Rom wohne, lerne ich Italienisch.",
+    "Ich bin allergisch gegen Montage, haha",
+    "Ich mag das.",
+    "Ich liebe es!",
+    "Ich liebe mein Leben",
+    "Vielleicht bin ich allergisch.",
+    "Am 3. Mai ist Feiertag.",
+    "Si vivo en Bilbao, necesito coche.",
+    "Me gusta mucho.",
+    "Odio esto.",
+    "«Soy alérgico», dijo.",
+    "Tal vez prefiero el tren.",
+    "J'aime ça.",
+    "Si je suis enceinte, on verra.",
+    "Mi piace molto!",
+    "Se sono allergico, lo scopro.",
+    "Gosto disso.",
+    "Ik haat dat.",
+    "Misschien woon ik in Gent.",
+    "Er wohnt in Leipzig.",
+    "Su hermana vive en Bilbao.",
+    "Ma come va?",
+]
+
+
+def memories(text: str) -> list[tuple[str, str | None]]:
+    turn = TurnView(ref="t1", role="user", content=text, created_at=AT)
+    return [(memory.content, memory.kind) for memory in of_turn(turn, [])]
+
+
+@pytest.mark.parametrize(("text", "kind"), PLAIN)
+def test_a_plain_statement_is_kept_in_its_own_words(text: str, kind: str):
+    assert memories(text) == [(text, kind)]
+
+
+@pytest.mark.parametrize("text", LEFT)
+def test_what_is_not_plain_is_left_to_the_raw_talk(text: str):
+    assert memories(text) == []
+
+
+def test_what_follows_a_contrast_is_left_out():
+    assert memories("Sou alérgica a marisco, mas o meu marido come por dois") == [("Sou alérgica a marisco", "fact")]
+    assert memories("Kommentier bitte künftig auf Englisch, Tom kann kein Deutsch.") == [
+        ("Kommentier bitte künftig auf Englisch", "requirement")
+    ]
+
+
+async def test_a_german_user_has_a_profile_and_is_remembered():
+    async with AsyncMemory.local() as memory:
+        jana = memory.user("jana")
+        await jana.thread("t1").add(
+            "user", "Hallo! Ich heiße Jana und wohne in Leipzig. Ich bin allergisch gegen Nüsse."
+        )
+        await memory.drain()
+        profile = await jana.profile()
+        assert profile is not None
+        assert "wohne in Leipzig" in profile.content
+        assert "allergisch gegen Nüsse" in profile.content
+        context = await jana.context("Wo wohne ich?")
+        assert "Leipzig" in context.text
+
+
+async def test_a_profile_has_the_newest_home():
+    async with AsyncMemory.local() as memory:
+        jana = memory.user("jana")
+        await jana.thread("t1").add("user", "Ich wohne in Leipzig.", created_at=AT)
+        await jana.thread("t2").add("user", "Ich wohne in Wien.", created_at=AT + timedelta(days=30))
+        await jana.thread("t2").add("user", "Meine Tochter heißt Mia. Meine Tochter heißt Lea.", created_at=AT)
+        await memory.drain()
+        profile = await jana.profile()
+        assert profile is not None
+        assert "Wien" in profile.content
+        assert "Leipzig" not in profile.content
+        assert "Mia" in profile.content
+        assert "Lea" in profile.content
