@@ -186,7 +186,7 @@ def test_an_import_that_stops_in_the_middle_does_not_say_that_nothing_was_done(t
     assert "must not contain" in run("import", file, "--user", "a/b", "--store", path, code=2).stderr
     file.write_text(json.dumps({"neither": "an export"}))
     refused = run("import", file, "--store", path, code=2).stderr
-    assert "not an export" in refused
+    assert "neither an export" in refused
     assert re.search("hint: .*ingest FILE", refused)
 
 
@@ -375,9 +375,7 @@ def test_a_thread_that_there_is_not_is_no_thread_without_work(store):
 
 def test_a_question_that_nobody_answers_changes_nothing(store):
     asked = run("forget", "papaya", "--store", store, code=1)
-    assert asked.stderr.endswith(
-        "error: there was no answer\nhint: use --yes to answer in advance, if the command has it\n"
-    )
+    assert asked.stderr.endswith("error: not confirmed\nhint: add --yes to confirm in advance, if the command has it\n")
     assert "papaya" in run("show", "--store", store).stdout
 
 

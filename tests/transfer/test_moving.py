@@ -119,7 +119,7 @@ def test_newer_archives_of_claude_keep_memories_in_files(tmp_path: Path):
     assert contents.utterances == []
     other = {"account_uuid": "b", "conversations_memory": "Lives in Graz."}
     both = zipped(tmp_path / "team.zip", {"memories.json": [row, other]})
-    with pytest.raises(InvalidInput, match="memories of 2: a, b"):
+    with pytest.raises(InvalidInput, match="memories of 2 owners: a, b"):
         contents_of(both)
     assert "Graz" in contents_of(both, only="b").lines[1]
 

@@ -65,7 +65,7 @@ async def test_the_database_of_a_langgraph_store_comes_over(memory: AsyncMemory,
     assert tea.metadata == {"cups": 3, "namespace": ["memories", "ana"], "key": "tea", "imported_from": "langgraph"}
     assert found["Has a visitor's pass."].expires_at == ITEMS[3][3]
     assert file.read_bytes() == before
-    with pytest.raises(InvalidInput, match="memories of 2: memories/ana, memories/bob"):
+    with pytest.raises(InvalidInput, match="memories of 2 owners: memories/ana, memories/bob"):
         contents_of(file)
 
 

@@ -106,7 +106,7 @@ def test_a_long_block_is_cut_where_words_end():
 
 
 async def test_items_of_a_langgraph_store_become_memories(memory: AsyncMemory):
-    with pytest.raises(InvalidInput, match="memories of 2: memories/ana, memories/ben") as refused:
+    with pytest.raises(InvalidInput, match="memories of 2 owners: memories/ana, memories/ben") as refused:
         lines("langgraph-items.json")
     assert "--only" in refused.value.__notes__[0]
     with pytest.raises(InvalidInput, match="holds nothing of 'eve'"):

@@ -94,7 +94,7 @@ def name_of(chat: ChatModel | None, task: Task[Any, Any]) -> str:
 
 
 def check_models(recorded: Path | None) -> None:
-    """Checks before a long run that there is a model for its end, unless answers were recorded.
+    """Checks before a long run that the models for its end are set, unless answers were recorded.
 
     Raises:
         ConfigurationError: if there is none.
@@ -227,7 +227,7 @@ async def _judged(rows: list[Labelled], recorded: Path | None, *, sure: bool, as
 
 
 def _cost(rows: list[Labelled], missing: list[Labelled], chat: RecordedChat) -> str:
-    """What will be asked of the models. What is extracted is not known yet, so the marks count for every message."""
+    """What will be asked of the models. It assumes one marking call a message, because nothing is extracted yet."""
     from agent_memory.evaluation.extraction import message_of
     from agent_memory.evaluation.marking import to_mark
     from agent_memory.language.prompts import PromptFolder

@@ -108,7 +108,7 @@ def _view(found: Estimate) -> RenderableType:
     }
     for name, value in rows.items():
         needs.add_row(name, value)
-    limits = table("limit", "used", "enough for", "moved by", right=["used", "enough for"])
+    limits = table("limit", "used", "enough for", "setting", right=["used", "enough for"])
     for limit in found.limits:
         limits.add_row(limit.name, f"{limit.used:.0%}", _enough(limit.users), limit.setting)
     cost = table("item", "a month", right=["a month"])

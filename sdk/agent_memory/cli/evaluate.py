@@ -253,7 +253,7 @@ def judge(
         if out.exists():
             raise InvalidInput(f"{out} already exists and may hold marks: choose another --out")
         chosen = read_dataset(dataset)[0][:conversations]
-        with AgentMemory(store) as system, progress("Taking in") as show:
+        with AgentMemory(store) as system, progress("Ingesting") as show:
             for number, conversation in enumerate(chosen, start=1):
                 system.ingest(conversation)
                 show(number, len(chosen))
@@ -273,7 +273,7 @@ def _text(path: Path) -> str:
 
 
 def _view(report: Mapping[str, Mapping[str, Any]]) -> object:
-    columns = ["samples", "by machine", "marked", "good", "share"]
+    columns = ["samples", "automatic", "marked", "good", "share"]
     made = table("", *columns, "majority", right=columns)
     names = {"memory": "shown, and helpful", "fact": "extracted, and correct"}
     for about, found in report.items():

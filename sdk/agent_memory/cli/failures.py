@@ -93,7 +93,8 @@ class Commands(TyperGroup):
         except typer.Abort:
             status = FAILED
             typer.echo(err=True)  # ends the line of the question
-            _tell("aborted", "there was no answer", ["use --yes to answer in advance, if the command has it"], False)
+            hint = "add --yes to confirm in advance, if the command has it"
+            _tell("aborted", "not confirmed", [hint], "--json" in given)
         if status in _ENDED:
             typer.echo(_ENDED[status], err=True)
         sys.exit(status)

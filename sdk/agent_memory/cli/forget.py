@@ -48,7 +48,7 @@ def forget(
     until: UntilOption = None,
     everything: Annotated[bool, typer.Option("--everything", help="The user, with all their data.")] = False,
     keep_turns: Annotated[
-        bool, typer.Option("--keep-turns", help="Keep the turns: only the memories derived from them are wrong.")
+        bool, typer.Option("--keep-turns", help="Delete only the memories, and keep the turns that they come from.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be deleted.")] = False,

@@ -53,7 +53,7 @@ SHOWN_USERS = 5
 class Ingested:
     """What an ingest did. `turns_per_second` counts new turns; None if there were none.
 
-    `changed` counts turns whose ids belong to other words, in the store or in the file.
+    `changed` counts turns whose id another turn with another text has, in the store or in the file.
     """
 
     turns: int
@@ -199,7 +199,7 @@ def write(
 
 
 def _added(thread: ThreadScope, turns: list[TurnInput]) -> tuple[int, int]:
-    """Writes turns; how many are new, and how many have an id that belongs to other words.
+    """Writes turns; how many are new, and how many have the id of a turn with another text.
 
     Turns never change, so such a one is kept beside the other, under an id made from its words. A chat service can
     export an answer before it is finished, and again under the same id when it is.
@@ -244,7 +244,7 @@ def summary(result: Ingested) -> str:
         f"{result.created} new, {result.already_there} already there"
     )
     if result.changed:
-        done += f"\n{counted(result.changed, 'turn')} with an id that belongs to other words: both are kept"
+        done += f"\n{counted(result.changed, 'turn')} with the id of a turn with another text: both are kept"
     if not result.created:
         return done
     taken = f"written in {result.writing_seconds:.1f} s, processed in {result.processing_seconds:.1f} s"

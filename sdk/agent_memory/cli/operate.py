@@ -71,7 +71,7 @@ def process(
 
 
 def _run(scope: UserScope, step: Step, thread: str | None) -> dict[str, ProcessResult]:
-    """Runs a step, and prints what it did for each thread or user."""
+    """Runs a step. Returns its result for each thread, or for the user."""
     if step in OF_THREADS:
         threads = [info.thread_id for info in scope.threads() if thread in (None, info.thread_id)]
         if thread is not None and not threads:

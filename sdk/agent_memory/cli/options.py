@@ -104,7 +104,7 @@ AsOfOption = Annotated[
         "--as-of",
         metavar="DATE",
         parser=parse_date,
-        help="What was true at the end of that day where the user is, like 2026-04-01.",
+        help="Show what was true at the end of this day in the user's time zone, like 2026-04-01.",
     ),
 ]
 

@@ -41,9 +41,9 @@ SHOWN_SUPERSEDED = 8
 FEW = 2
 WIDTH = 76
 _SHORT = 3
-"""Letters of words that occur in any line."""
+"""Words of at most so many letters are ignored: they occur in any line."""
 NOTHING_EXTRACTED = (
-    "No memories were extracted. Without a language model, rules extract them, and only from English; the README\n"
+    "No memories were extracted. Without a language model, rules extract them, mostly from English; the README\n"
     "describes how to set a model. Search and context still use the turns themselves."
 )
 

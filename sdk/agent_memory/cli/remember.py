@@ -201,7 +201,7 @@ def _version_table(found: Provenance) -> Table:
     made = table("said", "remembered", "why")
     for version in found.history:
         mark = " (this one)" if version.id == found.memory.id else ""
-        made.add_row(day(version.created_at), one_line(version.content) + mark, version.supersede_reason or "holds")
+        made.add_row(day(version.created_at), one_line(version.content) + mark, version.supersede_reason or "current")
     return made
 
 

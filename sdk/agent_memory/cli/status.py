@@ -48,7 +48,7 @@ def status(
         typer.Option(
             "--watch",
             help="Refresh until Ctrl-C; with --json print a line of JSON each time."
-            " Of a store file, it also processes what waits; of a server, it shows the server's work.",
+            " For a store file, it also processes what waits; for a server, it shows the server's work.",
         ),
     ] = False,
     interval: Annotated[
@@ -171,7 +171,7 @@ def _finding(one: Finding) -> RenderableType:
     if one.problem:
         made.add_row("problem", one_line(one.problem))
     if one.dialect:
-        made.add_row("called by", one.dialect)
+        made.add_row("API", one.dialect)
     if one.dimensions:
         made.add_row("vectors", f"{one.dimensions} dimensions")
     if one.usage.model_calls:

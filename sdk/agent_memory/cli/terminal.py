@@ -33,7 +33,7 @@ class _Console(Console):
 
 
 def _drawn(text: str) -> str:
-    """A part of a line, or the end of one: nothing in it starts a new line."""
+    """A segment that is safe to print. Its own line ends stay; hidden ones become spaces."""
     return text if text == "\n" else "\n".join(folded(line).replace("\n", " ") for line in text.split("\n"))
 
 

@@ -115,7 +115,7 @@ async def _migrated(url: str, database: str, store: str) -> dict[str, ImportRece
 def import_(
     file: Annotated[
         str,
-        typer.Argument(metavar="FILE", help="A file or zip; - is an export on stdin."),
+        typer.Argument(metavar="FILE", help="A file or zip; - reads memories from stdin."),
     ],
     store: StoreOption = DEFAULT_STORE,
     user: Annotated[str, typer.Option("--user", metavar="ID", help="The user to import into.")] = DEFAULT_USER,

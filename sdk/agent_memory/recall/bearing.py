@@ -20,14 +20,15 @@ from agent_memory.text.terms import query_terms
 
 _UNKNOWN_NEARNESS = 0.5
 """The nearness of a memory whose cosine is not known: between memories that answer and those that do not."""
-_USUAL = 170
 _FRAME = 80
+"""Characters that are added to each length, for the day, the speaker and the line itself."""
+_USUAL = 170
+"""Characters, with `_FRAME`, of a memory that keeps its relevance: 90 of its own."""
 _HEAD = 25
 """About how many characters the day and the speaker of a turn take."""
 _ROOM = 0.75
-"""The exponent of the penalty for length. A memory of 90 characters keeps its relevance unchanged; a longer one takes
-the room of others, a shorter one still costs its day and its speaker. Questions for which 650 tokens hold all
-evidence, with and without it: 78 and 78 in 100 of LoCoMo, 49 and 48 of REALTALK, 46 and 40 of BEAM."""
+"""The exponent of the penalty for length. A longer memory takes the room of others. Questions for which 650
+tokens hold all evidence, with and without it: 78 and 78 in 100 of LoCoMo, 49 and 48 of REALTALK, 46 and 40 of BEAM."""
 _FEW = 8
 _FEW_SHARE = 0.3
 """The first eight memories need only this share of the minimum relevance. The evidence may rank high and still have a
@@ -131,7 +132,7 @@ def _covered(hits: Sequence[Hit], query: str) -> float:
 
 
 def worth_of(hit: Hit, longest: int) -> float:
-    """The relevance of a hit for its length. A turn counts as at most `longest` characters and its frame."""
+    """The relevance of a hit for its length. A turn counts as at most `longest` characters with its head."""
     memory = hit.memory
     length = len(memory.content) if memory.kind != "chunk" else min(len(memory.content), longest + _HEAD)
     return float((hit.relevance or 0.0) * (_USUAL / (length + _FRAME)) ** _ROOM)

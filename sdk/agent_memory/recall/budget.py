@@ -32,7 +32,7 @@ _CHARACTERS_PER_TOKEN = 12
 """More than any language has on average. A text is cut to this length before its tokens are counted: counting is
 slow."""
 _ROOMY = 200
-"""Minimum budget, in tokens, of a context with a part that does not depend on the question."""
+"""In tokens. From this budget on, static knowledge is placed first."""
 _SECTION_TOKENS = 6
 """A section's title with the blank line before it."""
 
@@ -52,7 +52,7 @@ def fit(parts: Mapping[str, Sequence[Line]], tokens: TokenCounter, budget: int, 
 
     Static knowledge comes first (unless the budget is small). Then the best memory may use the whole budget, then every
     part gets its share, and the rest goes to the parts in the order of their value. If a line does not fit, a shorter
-    one may, but turns stay the newest ones without a gap. Nothing is shown twice.
+    one may, but turns stay the newest ones without a gap. Nothing is shown twice, except that a turn may repeat a line.
     """
     longest = max(1, int(budget * _LONGEST_SHARE))
     lines = {name: [_shortened(line, tokens, longest) for line in parts.get(name, ())] for name in SHARES}

@@ -44,8 +44,8 @@ class Greeting(NamedTuple):
 def greetings(said: Iterable[Said]) -> tuple[Greeting, ...]:
     """One greeting for each name in each turn that greets the only other speaker of its thread.
 
-    With two named speakers a greeting can only mean the other one. A name that others use for somebody does not count:
-    it is a speaker's own, or a thread between other people has it. Nor does a word that is no sure name (Will, May).
+    With two named speakers a greeting can only mean the other one. A name does not count if it is a speaker's own, or
+    occurs in a thread between other people. Nor does a name that is an ordinary word, too (Will, May).
     """
     turns = list(said)
     speakers: dict[str, set[str]] = defaultdict(set)

@@ -63,8 +63,8 @@ changes in the project's own conversations show the current value in 61 instead 
 MARKED = 4
 """Maximum number of older memories that a context marks, besides those for which it adds a newer one. A choice."""
 SURER = 1.0
-"""How much stronger the evidence that a memory is newer than another must be than the evidence that it is older than a
-third, for it to get no mark as older, unless words or figures show a change. A choice."""
+"""A memory can be newer than one and older than another. It gets no mark as older if the evidence that it is newer is
+stronger by more than this, unless words or figures show a change. A choice."""
 _SENTENCES = 3
 """Sentences of a memory that are compared, those with the most words of the question. It bounds the work."""
 _NEAR = 0.7
@@ -74,7 +74,7 @@ _LATER = timedelta(hours=12)
 """The least time between two conversations. In one conversation people keep coming back to a subject: there the newer
 turn needs a figure, or a word of change and a link. A choice."""
 _ROUNDING = 1e-6
-"""More than two orders of the same sums can differ by."""
+"""The same terms, added in another order, differ by less than this."""
 
 
 class Newer(NamedTuple):
@@ -151,7 +151,7 @@ def newer_versions(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> dict
 
 
 def _other_parts(told: Sequence[Hit], found: Mapping[str, Newer]) -> dict[str, Newer]:
-    """The other parts of long turns of which one part is older: all parts of a turn are equally old."""
+    """The other parts of each long turn of which one part is marked as older: they are as old."""
     parts = [hit.memory for hit in told if hit.memory.kind == "chunk"]
     older = {_turn(memory): found[memory.id] for memory in parts if memory.id in found}
     return {
@@ -175,7 +175,7 @@ def _newest(memory_id: str, newer: Mapping[str, Newer]) -> str:
 def signs_of(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> Iterable[tuple[Signs, bool, Memory, Memory]]:
     """The signs of each pair: an older memory that the context shows, and a newer one that does not only ask.
 
-    Pairs without enough evidence are left out as soon as that is certain, because most are and sentences take longest.
+    A pair is dropped once it cannot reach `LEAST`. That saves most comparisons of sentences.
     Each entry also says whether words or figures of two sentences show a change.
     """
     read, asked = _read(hits), stems_of(query)

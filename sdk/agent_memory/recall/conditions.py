@@ -1,8 +1,8 @@
 """Conditions: what an answer must respect although the question does not ask for it.
 
-"Give me a recipe" has nothing in common with "I'm allergic to peanuts", neither words nor vectors. So a question that
-is like the requests of one of the `SUBJECTS` is also searched by what people say of themselves and of others that such
-an answer must respect.
+"Give me a recipe" has nothing in common with "I'm allergic to peanuts", neither words nor vectors. So if a question
+resembles the example requests of one of the `SUBJECTS`, another query reads the facts nearest to the example conditions
+of that subject. The answer must respect those facts.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ from agent_memory.text.tokens import TokenCounter
 logger = logging.getLogger("agent_memory")
 
 DEFAULT_BUDGET = 650
-"""Tokens: about 150 of memories, 100 of state and 400 of the last turns."""
+"""In tokens. `recall.budget` divides it among the parts of a context."""
 DEFAULT_LIMIT = 20
 """Memories at most; the budget mostly holds fewer."""
 COMPARED = 60
@@ -127,7 +127,7 @@ class Recaller:
     tokens: TokenCounter
     static: StaticFacts
     groups: Mapping[str, Searcher] = field(default_factory=dict)
-    """The rules of each group whose memory is shown too."""
+    """A searcher for each group whose memory is shown too."""
 
     def timeout(self, request: ContextRequest) -> float:
         """The time limit of a context, in seconds."""

@@ -44,7 +44,10 @@ class Period:
     """The words of the question that name it."""
 
     def holds(self, time: datetime) -> bool:
-        """Whether a time is within it. A day, which is given as its midnight UTC, is one of the period's time zone."""
+        """Whether a time is within it.
+
+        A day is stored as its midnight in UTC, and counts as that day in the period's time zone.
+        """
         first, last = self.first, self.last
         zone = (first or last or time).tzinfo or UTC
         time = there(time, zone)
@@ -112,9 +115,10 @@ def stored_days(found: Iterable[Period]) -> list[str]:
 
 
 def beside_event(query: str, memories: Sequence[Memory]) -> Period | None:
-    """The time before or after an event named in a question, if a memory says when the event was.
+    """The time before or after an event named in a question, if a memory tells of the event.
 
-    The memory must have all the content words of the event; of several memories the earliest counts.
+    The event was on the day that the memory names, or else on the day on which it was said. The memory must have all
+    content words of the event. Of several memories, the earliest counts.
     """
     named = _EVENT.search(query)
     if named is None:
@@ -124,8 +128,8 @@ def beside_event(query: str, memories: Sequence[Memory]) -> Period | None:
     if not telling:
         return None
     when = min(times_of(memory)[-1] for memory in telling)
-    is_ahead = named["side"].lower() in ("before", "until")
-    return Period(None, when) if is_ahead else Period(when, None)
+    is_before = named["side"].lower() in ("before", "until")
+    return Period(None, when) if is_before else Period(when, None)
 
 
 def times_of(memory: Memory) -> list[datetime]:

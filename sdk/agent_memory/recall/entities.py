@@ -80,7 +80,7 @@ async def read_entity(store: Store, user_id: str, name: str) -> EntityView | Non
 
 
 def _by_name(memories: Sequence[Memory]) -> dict[str, _Named]:
-    """Maps names to the memories that contain them. What only begins sentences must be a name elsewhere."""
+    """Maps names to the memories that contain them. A word that only begins sentences must be a name elsewhere."""
     found: dict[str, _Named] = defaultdict(_Named)
     unsure: list[tuple[Memory, str, EntityKind | None]] = []
     led: list[tuple[Memory, str, str, EntityKind | None]] = []

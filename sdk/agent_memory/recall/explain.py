@@ -14,16 +14,16 @@ PART_WORDS = {
     "date": "said or happened at the time that the question names",
     "neighbours": "the talk around it",
     "thread": "its conversation",
-    "signs": "signs that it answers, whatever else was found",
+    "signs": "how well it fits by itself",
     "agent": "taken away: an agent said it, and the question is not about that",
-    "unplaced": "as much as talk gains from the talk around it",
+    "unplaced": "as much as a turn gains from the talk around it on average",
     "recency": "how recent it is",
     "importance": "how important it is",
     "use": "how often it was recalled",
     "trust": "how far its source is believed",
     "asked": "taken away: it is the question that was just asked",
 }
-"""By its name in `why`, what a part of a score counts. The names stay the same between versions."""
+"""What each part of a score means, by its name in `why`. The names stay the same between versions."""
 FOUND_WORDS: dict[FoundBy, str] = {
     "words": "words",
     "vector": "its vector",
@@ -32,7 +32,7 @@ FOUND_WORDS: dict[FoundBy, str] = {
     "link": "a link from a hit",
     "fresh": "being said a moment ago",
 }
-"""By its name in `found_by`, the way on which a memory became a candidate."""
+"""How a memory became a candidate, by the name in `found_by`."""
 
 
 RERANKED = "; put into its place by a language model"

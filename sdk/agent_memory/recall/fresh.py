@@ -31,7 +31,7 @@ from agent_memory.store.filters import EVERY_TURN, condition_of_turns, parameter
 from agent_memory.text.folding import folded
 
 MOST = 20
-"""Maximum number of turns that are compared, the newest: what two conversations have before ten turns are indexed."""
+"""Maximum number of turns that are compared, the newest. Two conversations have about so many that are not indexed."""
 LONGEST = 8000
 """Maximum characters of a fresh turn; a longer one is found once it is indexed."""
 
@@ -46,7 +46,7 @@ async def fresh_turns(
 ) -> list[Turn]:
     """The turns of the last `seconds` that share a word with a question, newest first; one query, or none.
 
-    The `newest` turns of the user, that many, are included whatever their words, except greetings and questions.
+    The user's last `newest` turns are included whatever their words, except greetings and questions.
 
     No query if this process knows that nobody wrote, or looked a moment ago and found nothing (`store.known`).
     """

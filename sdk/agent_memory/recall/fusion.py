@@ -50,7 +50,7 @@ class Candidate:
 def related(found: Sequence[Candidate], terms: Sequence[str], threshold: float, nearest: int = 0) -> list[Candidate]:
     """Those of the memories found that are about the question, the best by words and by vector first.
 
-    A memory without any of the words must exceed `threshold`, or be one of the `nearest`, that many; a shared word is
+    A memory without any of the words must exceed `threshold`, or be among the `nearest` nearest ones. A shared word is
     evidence in itself.
     """
     by_words = Bm25({candidate.memory.id: candidate.memory.content for candidate in found}).scores(terms)
@@ -85,10 +85,10 @@ def rank(
     """Ranks candidates, best first, at most `limit`. The parts in `why` add up to the score.
 
     `times` are those named in the query, `at` is the time of the query (default: now). Raw turns rank a little below
-    what was derived from them, and far below if they are outdated, unless the query is about the past (`past`). Of a
-    turn and a memory derived from it, only the better stays, unless it contains hardly any of the turn. What an agent
-    said ranks below what users said, unless the query asks for it. `cosines` is the calibration of the embedding model,
-    which gives each hit's relevance.
+    what was derived from them, and far below if they are outdated, unless the query is about the past (`past`). A turn
+    is left out if a memory derived from it ranks at least as high and has enough of its words. What an agent said ranks
+    below what users said, unless the query asks for it. `cosines` is the calibration of the embedding model, which
+    gives each hit's relevance.
     """
     found = {candidate.memory.id: candidate for candidate in candidates}
     memories = [candidate.memory for candidate in found.values()]

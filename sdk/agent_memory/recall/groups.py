@@ -26,10 +26,10 @@ def check_groups(groups: Sequence[str]) -> list[str]:
     """The groups of a call, each once.
 
     Raises:
-        InvalidInput: for an id that is none, or too many.
+        InvalidInput: an id is not valid, or there are too many.
     """
     if isinstance(groups, str) or not isinstance(groups, Sequence):
-        raise InvalidInput(f"groups is a list of ids of groups: [{groups!r:.60}]")
+        raise InvalidInput(f"groups must be a list of group ids, such as [{groups!r:.60}]")
     named = list(dict.fromkeys(groups))
     for group in named:
         group_owner(group)
@@ -48,7 +48,7 @@ def merged(own: Sequence[Hit], found: Mapping[str, Sequence[Hit]]) -> list[Hit]:
 
 
 def with_conditions_of_groups(own: Sequence[Hit], found: Mapping[str, Found]) -> list[Hit]:
-    """The conditions of a user, then the nearest of groups, as many at most, so that neither hides the other."""
+    """The conditions of a user, then the nearest `CONDITIONS_TOLD` of groups, so that neither hides the other."""
     shared = [hit for group, one in found.items() for hit in _of_group(group, one.conditions)]
     return [*own, *sorted(shared, key=lambda hit: -hit.score)[:CONDITIONS_TOLD]]
 

@@ -1,7 +1,8 @@
 """Questions of users about themselves: "What do you know about me?", "What's my job?".
 
-A search compares a question with memories. A question about everything resembles none of them, and one about oneself
-hardly the answer: "Am I married?" and "My husband Paul is a carpenter" have no word in common, and a low cosine.
+A search compares a question with memories. A question about everything resembles no memory, and a question about
+oneself hardly resembles its answer: "Am I married?" and "My husband Paul is a carpenter" have no word in common, and a
+low cosine.
 """
 
 from __future__ import annotations

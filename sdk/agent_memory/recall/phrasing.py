@@ -79,7 +79,7 @@ def speakers(said: Iterable[Said]) -> frozenset[Speaker]:
 
 
 def subject_of(question: str) -> str:
-    """What a question is about, without how its answer is to look, and without words about an order of topics."""
+    """What a question is about, without words about the form of the answer or about an order of topics."""
     first, *others = sentences(question) or [question]
     told = [one for one in others if not _ABOUT_FORM.search(one)]
     question = question if len(told) == len(others) else " ".join([first, *told])

@@ -28,10 +28,10 @@ SAMPLE = 100
 LONGEST = 400
 """Characters of each. A choice."""
 COMMON = 0.15
-"""The words of a question are searched, the rarest first, as long as the shares of the user's texts that have them add
-up to this; one is always searched. 0.25 found as much on three sets, 0.03 less."""
+"""The words of a question are searched from the rarest on, while the shares of the user's texts that have them add up
+to at most this. The rarest is always searched. 0.25 found as much on three sets, 0.03 less."""
 FEWEST = 50
-"""Shares of words are taken of at least so many texts, even if the user has fewer. A choice."""
+"""A share is computed over at least so many texts, even if the user has fewer. A choice."""
 SECONDS, SECONDS_OF_FEW = 600.0, 60.0
 """How long a process caches a sample; less for a user with fewer texts than `SAMPLE`, who soon has more. A choice."""
 MOST_USERS = 1000

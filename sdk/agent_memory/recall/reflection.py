@@ -1,7 +1,7 @@
 """Answers a question about a user from the hits of a search, each sentence with its evidence.
 
-A sentence stays if its quotes stand in the memories that it names, if its names, figures, dates and negations do
-(`language.grounding`), if it is about the same as those memories, and if it is no order to a model and no secret.
+A sentence stays if the memories that it names contain its quotes, and its names, figures, dates and negations
+(`language.grounding`), if it has the same subject as they do, and if it is no order to a model and no secret.
 """
 
 from __future__ import annotations

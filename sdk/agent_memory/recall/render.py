@@ -1,8 +1,9 @@
 """Rendering: the text of a context, which an agent can quote but need not obey (docs/decisions/0010).
 
-Three forms: `sections` (the default), `bullets`, `xml`. Every form puts what changes least first and contains no clock
-and no score, so that equal questions give equal texts. The notice comes last, after the text that it describes. What
-somebody once said is one line that cannot pass for anything but a quotation.
+Three forms: `sections` (the default), `bullets`, `xml`. After the line that says that nothing is remembered, every form
+puts what changes least first. None contains a clock or a score, so that equal questions give equal texts. The notice
+comes last, after the text that it describes. What somebody once said is one line that cannot pass for anything but a
+quotation.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ from agent_memory.text.patterns import linear
 
 _OPENING = linear(r"[<\[]")
 _MARKS = {"<": ("|", "｜", "s>", "/s>", "sys>", "/sys>", "<sys>", "</sys>"), "[": ("inst]", "/inst]")}
-"""What follows the bracket in the marks between messages, for servers that build one string of all messages."""
+"""What follows "<" or "[" in the marks of chat templates. Some servers join all messages to one string, in which such a
+mark would start a new message."""
 _WHOLE_MARKS = [bracket + mark for bracket, marks in _MARKS.items() for mark in marks]
 _LONGEST_MARK = 7
 
 
 def quoted(text: str) -> str:
-    """A folded text on one line, without the marks of chat templates.
+    """A folded text on one line, in which a space breaks up the marks of chat templates.
 
     On a line that begins with "- " it cannot start a section, a role or a message.
     """
@@ -123,8 +125,8 @@ def memory_line(
 ) -> Line:
     """The line of a memory, with the day on which it was said, and until when it was true if it no longer is.
 
-    Days are those in `zone`. If another line is marked as older than this one (`is_newer`), it also has the day on
-    which it was last said again: only that one need be later.
+    Days are those in `zone`. If another line is marked as older than this one (`is_newer`), the line also shows the day
+    on which it was last said again. Only that day must be later than the older line.
 
     If the context also shows something newer about the same thing (`newer`), the line says so, and its entry in the
     report has `earlier` and `newer_id`.

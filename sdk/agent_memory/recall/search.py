@@ -1,7 +1,7 @@
 """Search over one user's memories by vector and by words, fused, and by words in fresh turns.
 
-Costs two parallel queries, and one after them for the turns around the hits. Fresh turns cost
-two more in parallel with these: one for their text, one for whether it was forgotten.
+Costs two parallel queries, and one after them for the turns around the hits. Fresh turns cost more queries in parallel
+with these: one for their texts, one for which of them are indexed, and one a thread for what was forgotten.
 """
 
 from __future__ import annotations
@@ -111,7 +111,8 @@ async def search(
         orders, binding_hits = (_living(cache.get(f"{lane} {key}") or []) for lane in ("standing", "conditions"))
         return Found(_living(hits), [], orders, binding_hits)
     found = await read()
-    # Results with fresh turns are not cached: whether it may be shown depends on settings that do not change the mark.
+    # Results with fresh turns are not cached: whether those may be shown depends on settings that do not change the
+    # mark.
     if not found.degraded and not any(_is_fresh(hit.memory) for hit in found.hits):
         cache.put(key, found.hits)
         cache.put(f"standing {key}", list(found.standing))
@@ -252,7 +253,7 @@ async def _around(
 
 
 def _with_newer(found: Sequence[Candidate], linked: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
-    """What was found, with the turns that replaced an outdated one of them, and what else is linked.
+    """The hits with the turns that replaced outdated ones of them, and the other linked memories.
 
     A question in the words of the old value is about the new one, so the newer turn also counts as the older one does.
     """
@@ -364,12 +365,12 @@ async def _not_indexed(searcher: Searcher, said: Sequence[Turn]) -> list[Candida
 
 
 def _with_lately(hits: Sequence[Hit], lately: Sequence[Hit], limit: int) -> list[Hit]:
-    """At most `limit` hits; fresh turns take half of the places, or those that are left."""
+    """At most `limit` hits. Fresh turns may take half of the places, and any that are left."""
     return [*hits[: max(limit - len(lately), (limit + 1) // 2)], *lately][:limit]
 
 
 async def _told_lately(searcher: Searcher, said: Sequence[Turn], degraded: list[str]) -> list[Hit]:
-    """Fresh turns as hits of a question for all that is known."""
+    """Fresh turns as hits of a search that compares no memory with the question."""
     try:
         return [told(one.memory) for one in await _not_indexed(searcher, said)]
     except AgentMemoryError as error:

@@ -168,7 +168,7 @@ class Searcher:
     async def read_known(
         self, sql: str, partition: Sequence[str], parameters: Mapping[str, Any]
     ) -> tuple[list[Candidate], list[str]]:
-        """The same, and the ids of memories that the query leaves to the other one."""
+        """Like `read`, with the ids of the memories that the query leaves to the word query."""
         model = self.embeddings.model_id
         rows = await self.store.query(MEMORIES, sql, partition, **{**parameters, "model": model})
         left = [read_elsewhere(row) for row in rows]

@@ -33,7 +33,7 @@ def applying(found: Sequence[tuple[Memory, float]], query: str, cosines: Calibra
         query: The question.
         cosines: The calibration of the embedding model.
     """
-    asked = {stem for term in query_terms(query) for stem in words(term)}
+    asked = _stems(query)
     ranks: list[tuple[bool, float, Hit]] = []
     for memory, similarity in found:
         subject = _subject(memory)
@@ -46,8 +46,8 @@ def applying(found: Sequence[tuple[Memory, float]], query: str, cosines: Calibra
     return [hit for *_, hit in sorted(ranks, key=lambda rank: rank[:2])][:STANDING_TOLD]
 
 
-def _stems(subject: str) -> set[str]:
-    return {stem for term in query_terms(subject) for stem in words(term)}
+def _stems(text: str) -> set[str]:
+    return {stem for term in query_terms(text) for stem in words(term)}
 
 
 def _subject(memory: Memory) -> str | None:

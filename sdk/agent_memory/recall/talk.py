@@ -44,7 +44,7 @@ def asks(text: str) -> bool:
 
 
 def only_asks(text: str) -> bool:
-    """Whether it is questions and hardly more, and not about the speaker ("Can you find me a flight?" is)."""
+    """Whether a text is questions and hardly more. One with "I" or "my" does not count: it tells of the speaker."""
     return is_question_alone(text) and not is_personal(text)
 
 

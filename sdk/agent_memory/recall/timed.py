@@ -54,7 +54,7 @@ def times_asked_for(query: str, at: datetime) -> list[Period]:
     is_over = any(one.last and one.last <= at for one in times)
     if not names_nothing or (is_over and not is_past):
         return []
-    # What lies ahead is of this year or the next, and no other.
+    # A future date without a year is in this year or the next.
     return [replace(one, every_year=one.every_year and is_past) for one in times]
 
 
@@ -68,7 +68,7 @@ class Stretch(NamedTuple):
 
 
 def _without_year(one: Stretch) -> Stretch:
-    """The same stretch of any year. What goes on into the next year ends with this one."""
+    """The same stretch of any year. One that runs into the next year ends with this one."""
     is_over = one.until[:4] == one.since[:4]
     return one._replace(since=one.since[_WITHOUT_YEAR], until=one.until[_WITHOUT_YEAR] if is_over else _END_OF_YEAR)
 

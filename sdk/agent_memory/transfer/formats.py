@@ -34,8 +34,8 @@ def as_export(text: str, only: str | None = None, system: str | None = None, as_
 
     It may be an export, AgentMemoryToolkit documents, or memories of mem0, Zep, Letta, LangGraph's store, Hindsight or
     Claude. `only` selects the owner in a file with several: a `user_id` or `group_id`, a
-    label of a namespace, the user in a tag. `system` is the name that the file must be of, in lower case. What has no
-    time was known at `as_of`, in ISO 8601, else now.
+    label of a namespace, the user in a tag. `system` is the name, in lower case, of the system that the file must come
+    from. `as_of` is the time of memories without one, in ISO 8601 (default: now).
 
     Raises:
         NoMemories: if it is none of these, or not of `system`.
@@ -66,7 +66,7 @@ def lines_of(records: list[Record], only: str | None, system: str | None, as_of:
         converted = _from_toolkit(records)
     else:
         names = ", ".join(one.name for one in SYSTEMS)
-        raise NoMemories(f"not an export of this toolkit, and no memories of {names} or the AgentMemoryToolkit")
+        raise NoMemories(f"neither an export of agent-memory nor memories of {names} or the AgentMemoryToolkit")
     for record in converted:
         yield json.dumps(record, ensure_ascii=False)
 

@@ -80,7 +80,7 @@ def facts_in(files: Mapping[str, Any]) -> list[Record]:
         raise NoMemories("manifest.json is not that of an archive of Hindsight")
     if manifest.get("schema_version") != LAYOUT:
         raise InvalidInput(
-            f"an archive of Hindsight with layout {manifest.get('schema_version')!r:.20}; {LAYOUT} is read"
+            f"unsupported layout {manifest.get('schema_version')!r:.20} of a Hindsight archive: only {LAYOUT} is read"
         )
     ids: dict[tuple[str, int], str] = {}
     found: list[Record] = []

@@ -8,8 +8,8 @@
 - Memories beyond the user's quota are left out in the order of the lines, and counted. Repeat the import when there is
   room.
 - The settings that the user and the threads have here apply: what they forbid is left out and counted, and turns of a
-  thread that is off are kept off the record. Settings in the file do not apply to the rest of the file, which was
-  stored under them.
+  thread that is off are kept off the record. Settings in the file do not filter its other lines, which were stored
+  under them.
 """
 
 from __future__ import annotations
@@ -133,9 +133,8 @@ class Importer:
             values = {name: value for name, value in line.items() if name in ScopeSettings.model_fields}
             settings = ScopeSettings.model_validate(values)
             known = await read_document(self._store, self._user_id, thread_id)
-            if not says_something(known) or _same(
-                scope_settings(known), settings
-            ):  # an import that is repeated writes the same
+            # a repeated import meets the settings that it wrote itself
+            if not says_something(known) or _same(scope_settings(known), settings):
                 self._brought.add(thread_id)
             if says_something(known):
                 _count(self.receipt.existing, "settings")
@@ -373,7 +372,7 @@ async def batches(lines: Iterable[str]) -> AsyncIterator[Batch]:
 
 
 def _check(memory: Memory) -> None:
-    """Refuses a memory with a reserved id, thread or type, because steps could not read their documents then.
+    """Refuses a memory whose id, thread or type could take the place of a document that steps need.
 
     Raises:
         InvalidInput: if the id, the thread or the type is reserved.
@@ -382,9 +381,9 @@ def _check(memory: Memory) -> None:
     if memory.thread_id not in (USER_THREAD, PROCEDURES_THREAD, DOCUMENTS_THREAD):
         check_id(memory.thread_id, "thread_id")
     if (memory.type == "document") != (memory.thread_id == DOCUMENTS_THREAD):
-        raise InvalidInput(f"memory {memory.id:.60} of the type {memory.type} does not lie in {memory.thread_id:.60}")
+        raise InvalidInput(f"memory {memory.id:.60}: type {memory.type} is not allowed in {memory.thread_id:.60}")
     if memory.type == "static" or memory.kind == "chunk":
-        raise InvalidInput(f"memory {memory.id:.60} is no memory of a user's own: {memory.kind or memory.type}")
+        raise InvalidInput(f"memory {memory.id:.60}: type {memory.kind or memory.type} cannot be imported")
 
 
 def _count(counts: dict[str, int], kind: str, number: int = 1) -> None:

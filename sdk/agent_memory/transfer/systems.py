@@ -65,7 +65,8 @@ def only_of(system: System, records: Iterable[Record], only: str | None) -> list
         return kept
     named = sorted({"/".join(owners) for record in records if (owners := system.owners(record))})
     if len(named) > 1:
-        several = InvalidInput(f"the file of {system.name} holds memories of {len(named)}: {', '.join(named)[:200]}")
+        names = ", ".join(named)[:200]
+        several = InvalidInput(f"the file of {system.name} holds memories of {len(named)} owners: {names}")
         several.add_note("say whose to take: agent-memory import FILE --only NAME --user ID")
         raise several
     return records
@@ -214,7 +215,7 @@ SYSTEMS = (
         "Zep",
         lambda record: "fact" in record,
         _zep,
-        _owner("user_id", "user_uuid", "group_id", "graph_uuid", "graph_id"),
+        _owner(*_GRAPHS),
     ),
     System(
         "Letta",
