@@ -7,7 +7,7 @@ import pytest
 from agent_memory import AsyncMemory
 from agent_memory.models import now
 from agent_memory.recall import timed
-from agent_memory.recall.timed import times_asked_for
+from agent_memory.recall.timed import conversation_asked_for, times_asked_for
 from agent_memory.scopes import AsyncUserScope
 
 AT = datetime(2026, 11, 27, 12, tzinfo=UTC)
@@ -36,6 +36,18 @@ def ago(days: int) -> datetime:
         ("What do I have on Monday?", True),
         ("Is there anything planned?", False),
         ("What about last week?", False),
+        ("Worüber haben wir gestern gesprochen?", True),
+        ("Was steht nächste Woche an?", True),
+        ("¿De qué hablamos ayer?", True),
+        ("¿Qué tengo mañana?", True),
+        ("De quoi avons-nous parlé lundi ?", True),
+        ("Di cosa abbiamo parlato ieri?", True),
+        ("Sobre o que falamos ontem?", True),
+        ("Waar hadden we het gisteren over?", True),
+        ("Was hat mein Chef gestern gesagt?", False),
+        ("¿Cómo estás hoy?", False),
+        ("What did I read about Mars?", False),
+        ("Bis morgen!", False),
     ],
 )
 def test_a_question_for_a_time_names_nothing_else(question: str, is_asked: bool):
@@ -46,6 +58,23 @@ def test_a_weekday_is_the_next_one_unless_the_question_speaks_of_the_past():
     [ahead] = times_asked_for("What do I have on Monday?", AT)
     [behind] = times_asked_for("What did I do on Monday?", AT)
     assert (ahead.first, behind.first) == (datetime(2026, 11, 30, tzinfo=UTC), datetime(2026, 11, 23, tzinfo=UTC))
+
+
+def test_german_was_is_no_past():
+    [ahead] = times_asked_for("Was steht am Montag an?", AT)
+    [behind] = times_asked_for("Was haben wir am Montag besprochen?", AT)
+    assert (ahead.first, behind.first) == (datetime(2026, 11, 30, tzinfo=UTC), datetime(2026, 11, 23, tzinfo=UTC))
+
+
+async def test_yesterday_is_found_in_german():
+    async with AsyncMemory.local() as memory:
+        jana = memory.user("jana")
+        await jana.thread("a").add("user", "Der Balkon wird neu gefliest.", created_at=ago(1))
+        await jana.thread("b").add("user", "Meine Schwester zieht nach Graz.", created_at=ago(9))
+        await memory.drain(timeout=60)
+        context = await jana.context("Worüber haben wir gestern gesprochen?")
+        assert "Balkon" in context.text
+        assert "Graz" not in context.text
 
 
 async def test_what_is_to_happen_then_is_found():
@@ -167,3 +196,54 @@ async def test_a_least_similarity_is_asked_of_similar_memories_only():
     async with AsyncMemory.local() as memory:
         ana = await diary(memory)
         assert await ana.search("What did we talk about yesterday?", threshold=0.99) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "side"),
+    [
+        ("What did we talk about last time?", "last"),
+        ("Where did we leave off in our last conversation?", "last"),
+        ("Can you recap our previous session?", "last"),
+        ("What was our first conversation about?", "first"),
+        ("Worüber haben wir beim letzten Mal gesprochen?", "last"),
+        ("¿De qué hablamos la última vez?", "last"),
+        ("De quoi avons-nous parlé la dernière fois ?", "last"),
+        ("Di cosa abbiamo parlato l’ultima volta?", "last"),
+        ("What did we say about the boiler last time?", None),
+        ("When was the last time I saw Ana?", None),
+        ("What did we talk about?", None),
+    ],
+)
+def test_a_question_for_a_conversation_names_nothing_else(question: str, side: str | None):
+    assert conversation_asked_for(question) == side
+
+
+async def test_the_last_conversation_is_the_one_before_this():
+    async with AsyncMemory.local() as memory:
+        ana = memory.user("ana")
+        await ana.thread("a").add("user", "The balcony gets new tiles.", created_at=ago(20))
+        await ana.thread("b").add("user", "My sister moves to Graz.", created_at=ago(3))
+        await ana.thread("b").add("agent", "How nice, when?", created_at=ago(3) + timedelta(minutes=1))
+        await memory.user("bea").thread("b").add("user", "The cellar is wet.", created_at=ago(1))
+        await memory.drain(timeout=60)
+        await ana.thread("c").add("user", "Good morning, the kettle is broken.", created_at=ago(0))
+        for is_indexed in (False, True):
+            last = await ana.thread("c").context("What did we talk about last time?")
+            assert "Graz" in last.text, is_indexed
+            assert "tiles" not in last.text
+            assert "cellar" not in last.text
+            first = await ana.thread("c").context("What was our first conversation about?")
+            assert "tiles" in first.text
+            assert "Graz" not in first.text
+            await memory.drain(timeout=60)
+
+
+async def test_a_conversation_of_a_moment_ago_is_the_last():
+    async with AsyncMemory.local() as memory:
+        ana = memory.user("ana")
+        await ana.thread("a").add("user", "The balcony gets new tiles.", created_at=ago(20))
+        await memory.drain(timeout=60)
+        await ana.thread("b").add("user", "My sister moves to Graz.")
+        context = await ana.thread("c").context("What did we talk about last time?")
+        assert "Graz" in context.text
+        assert "tiles" not in context.text

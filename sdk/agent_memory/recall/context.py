@@ -321,6 +321,7 @@ async def _search(
         conditions=current,
         links=True,
         for_context=True,
+        thread=request.thread_id,
     )
     others = search_groups(recaller.groups, question.text, most, filters, patience, parts.degraded, conditions=current)
     found, shared = await asyncio.gather(own, others)

@@ -15,8 +15,10 @@ from datetime import UTC, datetime, timedelta
 from agent_memory.models import Memory, day, there
 from agent_memory.recall.bm25 import words
 from agent_memory.text import dates
-from agent_memory.text.patterns import linear
+from agent_memory.text.calendar_words import WEEKDAYS, with_english_calendar, with_english_near_times
+from agent_memory.text.patterns import WORD, linear
 from agent_memory.text.spans import Side
+from agent_memory.text.stop_words import FOREIGN_WORDS
 from agent_memory.text.terms import query_terms
 
 logger = logging.getLogger("agent_memory")
@@ -26,6 +28,7 @@ _MONTH = linear(r"january|february|march|april|may|june|july|august|september|oc
 _DOTTED = linear(r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b")
 """With dots, the day comes first. With slashes, it depends on the country."""
 _IN_LABEL = linear(r"\d+|[A-Z]\w+")
+_FOREIGN = FOREIGN_WORDS | WEEKDAYS
 _EVENT = linear(
     r"\b(?P<side>before|after|since|until)\s+(?P<event>(?:the|my|our|his|her|their|I|we|he|she|they)\s+[^?.,;!]+)",
     re.IGNORECASE,
@@ -62,14 +65,28 @@ class Period:
         return (first is None or time >= first) and (last is None or time < last)
 
 
+def is_foreign(query: str) -> bool:
+    """Whether a question has a word of another language than English, or the name of a day in one."""
+    return not _FOREIGN.isdisjoint(word.casefold() for word in WORD.findall(query))
+
+
+def with_english_times(query: str) -> str:
+    """A question with the times that it names in English: "Was war gestern?" becomes "Was war yesterday?".
+
+    Names of months are read only in a question that is not English: "Mars" is a planet, too.
+    """
+    near = with_english_near_times(query)
+    return with_english_calendar(near) if is_foreign(query) else near
+
+
 def periods(query: str, now: datetime, side: Side = "past") -> list[Period]:
-    """The times named in a question; a month without a year may be of any year.
+    """The times named in a question; a month without a year may be of any year. They are phrased in English.
 
     Relative ones are seen from `now`, and all are times in its time zone. "Monday" lies at this `side` of it.
     """
     zone = now.tzinfo
     try:
-        moments = dates.find(" ".join(_DOTTED.sub(_iso, query).split()), now, side=side)
+        moments = dates.find(" ".join(_DOTTED.sub(_iso, with_english_times(query)).split()), now, side=side)
     except ImportError as error:  # the extra `local` reads written dates
         logger.info("Dates in questions are not understood here: %s", error)
         return []

@@ -33,7 +33,7 @@ from agent_memory.recall.rerank import rerank
 from agent_memory.recall.searcher import Searcher, cache_key
 from agent_memory.recall.standing import STANDING_READ, applying
 from agent_memory.recall.talk import Talk, is_within, repeats_question, spans_around
-from agent_memory.recall.timed import said_within, times_asked_for
+from agent_memory.recall.timed import conversation_asked_for, said_in, said_within, times_asked_for
 from agent_memory.store import queries, search_queries
 from agent_memory.store.chunks import chunk_id, in_zone, words_of
 from agent_memory.store.filters import ANYTHING, condition, parameters as filter_parameters
@@ -75,6 +75,7 @@ async def search(
     conditions: bool = False,
     links: bool = False,
     for_context: bool = False,
+    thread: str | None = None,
 ) -> Found:
     """The memories of a user (or one thread of theirs) that matter for a query.
 
@@ -84,7 +85,7 @@ async def search(
     the settings allow, or than `patience` seconds. With `standing` the user's standing instructions are read too, and
     with `conditions` what an answer must respect, in parallel with the hits. With `for_context`, a
     question of users about themselves finds the nearest memories, however far they are. A question for all that is
-    known finds the most important memories.
+    known finds the most important memories. One for the last conversation finds the one before `thread`, which asks.
 
     Raises:
         AgentMemoryError: if neither the vector query nor the word query works.
@@ -92,7 +93,7 @@ async def search(
     query = folded(query[:LONGEST_QUERY])
     searcher = searcher.impatient(patience)
     flags = {"standing": standing, "conditions": conditions, "links": links, "for_context": for_context}
-    read = partial(_search, searcher, partition, query, limit, filters, **flags)
+    read = partial(_search, searcher, partition, query, limit, filters, **flags, thread=thread)
     cache = searcher.cache
     mark = None if cache is None else await searcher.store.read_mark(partition[0])
     if cache is None or mark is None:
@@ -104,6 +105,7 @@ async def search(
         ("off", searcher.threads_off),
         *flags.items(),
         ("zone", str(searcher.zone)),
+        ("thread", thread),
     ]
     key = cache_key(tuple(partition), mark, query, limit, options, searcher.embeddings.model_id, searcher.settings)
     hits = cache.get(key)
@@ -131,6 +133,7 @@ async def _search(
     conditions: bool,
     links: bool,
     for_context: bool,
+    thread: str | None,
 ) -> Found:
     at = filters.get("as_of") or now()
     asked, seen, named = query, NOTHING_SEEN, set[str]()
@@ -163,6 +166,12 @@ async def _search(
             fresh_hits = await _told_lately(searcher, lately, degraded)
             within = [hit for hit in fresh_hits if any(one.holds(hit.memory.created_at) for one in asked_for)]
             return Found(_with_lately(then, within, limit), degraded)
+    if least is None and (side := conversation_asked_for(asked)) is not None:
+        turns = await _fresh(searcher, partition, terms, filters, degraded, limit)
+        recent = await _told_lately(searcher, turns, degraded)
+        talk = await said_in(searcher, partition, where, parameters, side, thread, recent, limit)
+        if talk:
+            return Found(talk, degraded)
     vector = asyncio.ensure_future(vector_of(searcher, query, named, degraded))
     sought = Sought(partition, query, telling(terms, seen), where, parameters, vector, links)
     results = await asyncio.gather(

@@ -1,7 +1,8 @@
 """Questions for a time and nothing else: "What did we talk about on 3 May?", "What do I have planned next week?".
 
-They have no word in common with what was said of that time, and resemble nothing. So what was said in it, or is to
-happen in it, is read instead of searched. Times are understood in English only.
+Or for a conversation: "What did we talk about last time?". They have no word in common with what was said of that
+time, and resemble nothing. So what was said in it, or is to happen in it, is read instead of searched. Times are
+understood in seven languages.
 """
 
 from __future__ import annotations
@@ -9,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from agent_memory.models import Hit, Memory, iso
-from agent_memory.recall.dates import Period, periods
+from agent_memory.recall.dates import Period, is_foreign, periods, with_english_times
 from agent_memory.recall.explain import explained
 from agent_memory.recall.fusion import Candidate
 from agent_memory.recall.searcher import Searcher
 from agent_memory.store import search_queries
 from agent_memory.store.chunks import in_zone
-from agent_memory.text.patterns import WORD
+from agent_memory.text.patterns import WORD, Linear, linear
+from agent_memory.text.stop_words import FUNCTION_WORDS, QUESTION_WORDS
 from agent_memory.text.terms import query_terms, says_something
 
 READ = 200
@@ -28,15 +30,56 @@ _WITHOUT_YEAR = slice(5, 16)
 _END_OF_YEAR = "13"
 _RELEVANCE = 0.5
 """The relevance of each: it was said then, and nothing shows whether it is wanted. A choice."""
-_DOING = frozenset(
-    """agenda calendar chat chats chatted coming conversation conversations day days discuss discussed discussing going
-    happen happened happening happens last lot mention mentioned plan planned plans say says said schedule scheduled
-    speak spoke subject subjects summarise summarize summary talk talked talking talks tell thing things told topic
-    topics went""".split()
-)
-"""Words that ask what was said or done, and not about what."""
-_PAST = frozenset("chatted did discussed had happened mentioned said spoke talked told was went were".split())
+_DONE = """
+    chatted did discussed had happened mentioned said spoke talked told was went were
+    besprochen erlebt erzählt gemacht geredet gesagt geschehen gesprochen getan hatte hatten passiert unternommen war
+    waren
+    comentamos contamos conté conversamos dije dijimos fue hablamos hablé hice hicimos pasó
+    dit discuté fait parlé passé raconté était
+    accaduto detto discusso fatto parlato raccontato successo era
+    aconteceu contei disse dissemos falamos falei fiz fizemos foi
+    besproken gebeurd gedaan gehad gesproken gezegd hadden verteld
+"""
+_ASKING = """
+    agenda calendar chat chats coming conversation conversations day days discuss discussing going happen happening
+    happens last lot mention plan planned plans say says schedule scheduled speak subject subjects summarise summarize
+    summary talk talking talks tell thing things topic topics leave left off recap remember stop stopped
+    an ansteht geplant gespräch gespräche haben habt los plan pläne steht tag termin termine thema themen vor worüber
+    worum ging zusammen alles so
+    citas conversación cosas día pendiente plan planes planeado qué tema temas tengo tenemos
+    avons-nous ai-je as-tu conversation j'ai jour plans prévu prévue qu'ai-je qu'est-ce quoi rendez-vous s'est-il sujet
+    sujets
+    abbiamo appuntamenti argomenti conversazione cosa giorno impegni programma programmi previsto
+    assunto assuntos coisas combinado compromissos conversa dia marcado planejado planeado planos temos tenho
+    afspraken dag gepland gesprek heb hebben het ik onderwerp onderwerpen over plannen staat waar waarover wat
+"""
+_PAST = frozenset(_DONE.split())
 """Words of questions about the past."""
+_DOING = _PAST | frozenset(_ASKING.split())
+"""Words that ask what was said or done, and not about what."""
+_ASKS = _DOING | QUESTION_WORDS
+_WITHOUT_SUBJECT = _ASKS | FUNCTION_WORDS
+
+
+Side = Literal["first", "last"]
+_TALK = "(?:conversation|chat|session|discussion|talk|call)"
+_CONVERSATIONS: Mapping[Side, Linear] = {
+    "last": linear(
+        rf"\blast time\b|\b(?:last|previous|latest|most recent) {_TALK}\b"
+        r"|\b(?:beim )?letzte[sn] mal\b|\b(?:im |unser(?:em|er)? )?letzte[nrs]? (?:gespräch|unterhaltung|sitzung)\b"
+        r"|\bla última vez\b|\búltima (?:conversación|charla|sesión)\b"
+        r"|\bla dernière fois\b|\bdernière (?:conversation|discussion|session)\b"
+        r"|\bl'ultima volta\b|\bultima (?:conversazione|sessione|chat)\b"
+        r"|\bd?a última vez\b|\búltima (?:conversa|sessão)\b"
+        r"|\b(?:de )?vorige keer\b|\b(?:vorige?|laatste) (?:gesprek|sessie)\b",
+    ),
+    "first": linear(
+        rf"\bfirst {_TALK}\b|\bfirst time we (?:talked|spoke|chatted)\b"
+        r"|\berste[nrs]? (?:gespräch|unterhaltung|sitzung)\b|\bprimera (?:conversación|charla|sesión)\b"
+        r"|\bpremière (?:conversation|discussion|session)\b|\bprima (?:conversazione|sessione|chat)\b"
+        r"|\bprimeira (?:conversa|sessão)\b|\beerste (?:gesprek|sessie)\b",
+    ),
+}
 
 
 def times_asked_for(query: str, at: datetime) -> list[Period]:
@@ -45,17 +88,31 @@ def times_asked_for(query: str, at: datetime) -> list[Period]:
     At the time `at`, "on Monday" is the last one if the question speaks of the past, and else the next one. A question
     about a time that is over must speak of the past.
     """
+    said = set(WORD.findall(query.lower()))
+    # German "was" is "what".
+    is_past = not _PAST.isdisjoint(said - {"was"} if is_foreign(query) else said)
+    query = with_english_times(query)
     rest = query.lower()
-    is_past = not _PAST.isdisjoint(WORD.findall(rest))
     times = [one for one in periods(query, at, "past" if is_past else "future") if one.first and one.last]
     for one in times:
         rest = rest.replace(one.phrase.lower(), " ")
-    names_nothing = not says_something(rest) or _DOING.issuperset(query_terms(rest))
+    names_nothing = not says_something(rest) or _WITHOUT_SUBJECT.issuperset(query_terms(rest))
+    asks = "?" in query or not _ASKS.isdisjoint(said)
     is_over = any(one.last and one.last <= at for one in times)
-    if not names_nothing or (is_over and not is_past):
+    if not asks or not names_nothing or (is_over and not is_past):
         return []
     # A future date without a year is in this year or the next.
     return [replace(one, every_year=one.every_year and is_past) for one in times]
+
+
+def conversation_asked_for(query: str) -> Side | None:
+    """Which conversation a question asks for, the last or the first, if it names nothing else."""
+    rest = query.lower().replace("’", "'")
+    for side, pattern in _CONVERSATIONS.items():
+        if pattern.search(rest) is not None:
+            without = pattern.sub(" ", rest)
+            return side if not says_something(without) or _WITHOUT_SUBJECT.issuperset(query_terms(without)) else None
+    return None
 
 
 class Stretch(NamedTuple):
@@ -102,6 +159,33 @@ async def said_within(
         found = await read(yearless, any_year=True)
     memories = [in_zone(one.memory, searcher.zone) for one in found]
     memories.sort(key=lambda memory: (memory.created_at, memory.id))
+    of_users = [one for one in memories if one.source != "agent"]
+    return [_hit(one) for one in _spread(of_users or memories, limit)]
+
+
+async def said_in(
+    searcher: Searcher,
+    partition: Sequence[str],
+    where: str,
+    parameters: Mapping[str, Any],
+    side: Side,
+    current: str | None,
+    lately: Sequence[Hit],
+    limit: int,
+) -> list[Hit]:
+    """What was said in the last or the first conversation but the `current` one, in order. One query.
+
+    `lately` are turns that are not indexed yet. Of more than `limit`, it takes some at even distances.
+    """
+    sql = search_queries.talk_in_order(where, newest=side == "last")
+    found = await searcher.read(sql, partition, {**parameters, "current": current or "", "limit": READ})
+    known = {one.memory.id: in_zone(one.memory, searcher.zone) for one in found}
+    known |= {hit.memory.id: hit.memory for hit in lately if hit.memory.thread_id != current}
+    talk = sorted(known.values(), key=lambda memory: (memory.created_at, memory.id))
+    if not talk:
+        return []
+    thread_id = talk[-1 if side == "last" else 0].thread_id
+    memories = [memory for memory in talk if memory.thread_id == thread_id]
     of_users = [one for one in memories if one.source != "agent"]
     return [_hit(one) for one in _spread(of_users or memories, limit)]
 

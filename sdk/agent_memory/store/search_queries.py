@@ -185,6 +185,15 @@ def within(where: str, times: int, *, any_year: bool = False) -> str:
     return f"SELECT TOP @limit {found_fields(links=False)} FROM c WHERE {where} AND ({told}) ORDER BY c.importance DESC"
 
 
+def talk_in_order(where: str, *, newest: bool) -> str:
+    """The chunks of all conversations but `@current`, the newest or the oldest first."""
+    order = "DESC" if newest else "ASC"
+    others = 'c.kind = "chunk" AND c.thread_id != @current'
+    return (
+        f"SELECT TOP @limit {found_fields(links=False)} FROM c WHERE {where} AND {others} ORDER BY c.created_at {order}"
+    )
+
+
 def facts(where: str) -> str:
     """The facts of a user whose vectors are nearest to `@vector`, with their cosine."""
     return found_near(f'{where} AND c.type = "fact"')

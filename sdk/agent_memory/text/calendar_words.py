@@ -57,6 +57,8 @@ _ENGLISH |= {
     if (plural := f"{word.casefold()}s") not in _ENGLISH
 }
 """Their plurals too, which recur: "domingos", "montags"."""
+WEEKDAYS = frozenset(word.casefold() for language in _DAYS for word in language.split())
+"""Names of days in these languages: none is an English word."""
 _ORDINAL = linear(rf"\b(\d{{1,2}})(?:\.|º|er)? (?:de )?({'|'.join(MONTH_NAMES)})(?: de (\d{{4}}))?\b")
 _WORD = linear(r"\p{L}+(?:-feira)?")
 _NEAR_TIME = linear(
