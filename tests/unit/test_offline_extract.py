@@ -77,6 +77,9 @@ def the_one(*turns: str | tuple[str, str]) -> ExtractedMemory:
         ("I don't watch horror films.", "preference"),
         ("Due to my religion, I avoid gambling.", "preference"),
         ("I learn best by listening.", "preference"),
+        ("The minivan options don't really appeal to me.", "preference"),
+        ("Horror films are not my thing.", "preference"),
+        ("I'm interested in aviation.", "preference"),
         ("I follow a strict halal diet.", "fact"),
         ("Could we have the meetings at 9 from now on?", "requirement"),
         ("Set Radio Nova as my favourite station.", "requirement"),
@@ -586,6 +589,10 @@ def test_terse_messages_and_standing_instructions_are_kept(text: str, kind: str)
         "Must be really satisfying to see the town again.",
         "Se usássemos Redis, seria mais rápido.",
         "La nonna di Pietro abita a Roma dal 6 febbraio.",
+        "I'll go with option 4.",
+        "The other options don't really appeal to me.",
+        "I prefer their coverage.",
+        "I'm definitely interested in learning more.",
     ],
 )
 def test_statements_that_are_not_about_the_speaker_are_left_alone(text: str) -> None:

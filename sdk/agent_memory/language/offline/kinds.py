@@ -66,6 +66,7 @@ _FOND = either(r"""
     prefer prefers preferred favou?rite would_rather would_never (?:can_not|could_not|will_not)_(?:stand|bear|tolerate)
     not_a_(?:big_|huge_)?fan a_(?:big_|huge_)?fan_of fond_of obsessed_with (?:am|are|really)_into passionate_about
     keen_on sick_of not_into would_love go-to (?:learn|work|study|sleep|focus)_(?:best|better)
+    not_(?:really_|quite_|much_)?appeal_to_me not_(?:really_)?my_(?:thing|cup_of_tea|style)
 """)
 _VERY = r"(?:(?:[a-z]+ly|also|still|just|always|very|so|quite|usually|often|never|do|tend to) ){0,3}"
 _TASTES = either("aversion dislike distaste hatred preference objection fondness passion phobia fear weakness bias")
@@ -77,7 +78,8 @@ _PREFERENCE = bounded(
     rf"|(?:^|i |we ){_VERY}(?:(?:dislike|despise|detest|loathe|avoid)(?! (?:this|that|these|it|them|how|when)\b)"
     rf"|refuse to|(?:only|exclusively) {_CONSUMING}|do not {_VERY}(?:wear|watch)"
     rf"|have (?:an?|no) (?:[a-z-]+ ){{0,2}}(?:{_TASTES} (?:of|to|for|against|towards?)|interest in)"
-    rf"|(?:am|are) {_VERY}(?:(?:not {_VERY})?(?:comfortable with|interested in)"
+    rf"|(?:am|are) {_VERY}(?:not {_VERY}(?:comfortable with|interested in)"
+    r"|comfortable with|interested in(?! (?:the|your|this|that|more|it|them|[a-z]+ing)\b)"
     r"|uncomfortable with|uninterested in|averse to|opposed to|against)))\b",
     re.I,
 )

@@ -30,12 +30,14 @@ _CALENDAR = lexicon.WEEKDAYS - {"sat", "sun"} | {month for month in lexicon.MONT
 _NUMBERED = bounded(rf"\d|\b{plain_words((set(lexicon.NUMBERS) | _CALENDAR) - {'one', 'once', 'march'})}s?\b", re.I)
 _DANGLING = bounded(
     r"\b(?:it|them|him|they|their|her(?=[.,!]|$)|there(?! (?:is|are|was|were)\b)"
-    r"|(?:the|that|this|another) (?:\w+ )?ones?)\b"
+    r"|(?:the|that|this|another) (?:\w+ )?ones?|(?:the )?others?(?: two)? (?:options?|choices?|suggestions?)"
+    r"|option (?:\d|[a-d])(?=[.!]|$))\b"
     r"|\b(?:this|that|these|those)(?=[.,!]|$| (?:is|was|are|were|at|from|in|for|to|and|with|while)\b)"
     r"|\b(?:at|in|on|of|for|with|about|using|like|love|made|got|took|did|do|use|try|tried|see|saw) "
     r"(?:this|that|those)\b",
     re.I,
 )
+_TO_ME = bounded(r"\bappeal to me\b|\bnot (?:really )?my (?:thing|cup of tea|style)\b", re.I)
 _OF_ANOTHER = bounded(
     r"(?:his|her|its|their|he|she|they|everyone|everybody|people|somebody|someone|nobody|no one|some|any|an?)\b", re.I
 )
@@ -217,7 +219,7 @@ def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *,
         return True
     if _PASSING.search(plain) and clause.time != "ahead" and not (of_thing and changing):
         return False
-    if mine and kind == "preference":
+    if kind == "preference" and (mine or _TO_ME.search(plain)):
         return bool(concrete)
     if mine and telling and _ALWAYS.match(plain) and clause.verb not in WEAK | {"be"}:
         return clause.time == "now" and not clause.perfect
