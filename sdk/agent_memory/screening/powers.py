@@ -43,7 +43,10 @@ _OPENING = (
     rf"{POLITE}(?:{FROM_NOW_ON},? )?{POLITE}"
     rf"(?:(?:{_YOU}|(?:the )?user (?:wants|asks|requires|expects|prefers|told)(?: you| the assistant)?(?: to"
     rf"| that you)?"
-    r"|(?:make|be) sure (?:to|that you)|remember to|i (?:want|need|expect) you to|feel free to|hey|hi)"
+    r"|(?:make|be) sure (?:to|that you)|remember to|i (?:want|need|expect) you to|feel free to|hey|hi"
+    r"|(?:can|could|would|will) (?:you|we)(?: please| kindly| be able to)?|(?:is|would) it (?:be )?possible to|let['’]s"
+    r"|i(?: would|['’]d) like (?:you )?to|kannst du|k[oö]nntest du|k[oö]nnten sie|(?:me )?puedes|podr[ií]as|peux-tu"
+    r"|pourrais-tu|pourriez-vous|puoi|potresti|podes|poderias?|kun je|kan je)"
     r"(?: now| also)* )?"
     rf"(?:(?:{ALWAYS}|automatically|auto|just|simply),? )*"
 )
@@ -99,11 +102,12 @@ _ORDERS: dict[str, tuple[str, ...]] = {
         r"(?:pay|settle|release|clear)\b~(?:\b(?:invoices?|bills?|payments?|deposits?)\b|\b(?:it"
         r"|them) automatically\b)",
         r"(?:grant|give|hand|invite|add|assign|allow|provide|let)\b~\b(?:access (?:to|rights|without|when\w*|if)"
-        r"|access$|ownership"
+        r"|access(?:$| from now on| at all times| permanently)|ownership"
         r"|(?:admin\w*|root|full|write|edit\w*|read) (?:access|rights?|permissions?)|admin|root|sudo"
         r"|permissions? (?:to|for))\b",
         rf"(?:share|send|forward|give|disclose|reveal|publish|include|copy|export|upload)\b~{_PRIVATE}"
         r"~\b(?:to|with|when|on)\b",
+        r"(?:include|put|show|print|write|add)\b~\b(?:credentials|passwords?|api keys?)\b",
         r"(?:treat|consider|regard|trust|obey|believe)\b~\b(?:as (?:if|an?|the)\b~\b(?:admin\w*|owner|authori[sz]ed"
         r"|approved|trusted)|(?:every|any)thing (?:that )?\w+ (?:says|writes|asks|wants)|whatever \w+ (?:says"
         r"|writes))\b",
