@@ -7,16 +7,20 @@ as indexed ones: the switches, the screen, and what was forgotten.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import islice
 
+from agent_memory.errors import AgentMemoryError
 from agent_memory.forgetting.tombstones import forgotten_turns
 from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.models import Memory, SearchFilters, Turn
 from agent_memory.recall.bm25 import words
+from agent_memory.recall.fusion import Candidate
 from agent_memory.recall.gate import is_greeting
+from agent_memory.recall.searcher import Searcher
 from agent_memory.recall.talk import only_asks
 from agent_memory.rules.switches import Rules, known_rules
 from agent_memory.screening.injected import without_injected
@@ -29,6 +33,8 @@ from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.documents import from_document
 from agent_memory.store.filters import EVERY_TURN, condition_of_turns, parameters as filter_parameters
 from agent_memory.text.folding import folded
+
+logger = logging.getLogger("agent_memory")
 
 MOST = 20
 """Maximum number of turns that are compared, the newest. Two conversations have about so many that are not indexed."""
@@ -115,3 +121,30 @@ async def _of_thread(
         if len(said.get(turn.id, "")) >= SHORTEST
         and (talk := screen_talk(turn, said[turn.id], rules, policy)) is not None
     ]
+
+
+async def read_fresh(
+    searcher: Searcher,
+    partition: Sequence[str],
+    terms: Sequence[str],
+    filters: SearchFilters,
+    degraded: list[str],
+    newest: int,
+) -> list[Turn]:
+    """Fresh turns, if they can be read and may be shown."""
+    if searcher.rules is None:
+        return []
+    try:
+        return await fresh_turns(searcher.store, partition, terms, filters, searcher.settings.fresh_seconds, newest)
+    except AgentMemoryError as error:
+        logger.warning("What was said lately could not be read: %s", error)
+        degraded.append(f"fresh turns: {error}")
+        return []
+
+
+async def as_candidates(searcher: Searcher, said: Sequence[Turn]) -> list[Candidate]:
+    """Fresh turns in the form of chunks, if they may be shown."""
+    if searcher.rules is None or not said:
+        return []
+    chunks = await as_chunks(said, searcher.store, searcher.embeddings, searcher.rules, searcher.policy)
+    return [Candidate(chunk, None, ("fresh",)) for chunk in chunks]

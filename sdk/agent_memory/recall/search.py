@@ -23,17 +23,17 @@ from agent_memory.recall.called import names_called, with_names_of_turns
 from agent_memory.recall.conditions import CONDITIONS_READ, binding, conditions_asked_for
 from agent_memory.recall.dates import date_terms, periods, stored_days
 from agent_memory.recall.explain import RERANKED
-from agent_memory.recall.fresh import as_chunks, fresh_turns
+from agent_memory.recall.fresh import as_candidates, read_fresh
 from agent_memory.recall.fusion import Candidate, linked_hit, rank, related
 from agent_memory.recall.matching import Sought, matching, vector_of
-from agent_memory.recall.oneself import NEAREST, all_known, asks_for_all, asks_of_self, told
+from agent_memory.recall.oneself import NEAREST, asks_of_self
 from agent_memory.recall.phrasing import subject_of
 from agent_memory.recall.rarity import NOTHING_SEEN, telling
 from agent_memory.recall.rerank import rerank
 from agent_memory.recall.searcher import Searcher, cache_key
 from agent_memory.recall.standing import STANDING_READ, applying
 from agent_memory.recall.talk import Talk, is_within, repeats_question, spans_around
-from agent_memory.recall.timed import conversation_asked_for, said_in, said_within, times_asked_for
+from agent_memory.recall.whole import Wanted, read_instead
 from agent_memory.store import queries, search_queries
 from agent_memory.store.chunks import chunk_id, in_zone, words_of
 from agent_memory.store.filters import ANYTHING, condition, parameters as filter_parameters
@@ -154,28 +154,14 @@ async def _search(
     least = filters.get("threshold")
     degraded: list[str] = []
     sure = NEAREST if for_context and least is None and asks_of_self(asked) else 0
-    if least is None and asks_for_all(asked):
-        known = await all_known(searcher, partition, where, parameters, limit)
-        if known:
-            lately = await _fresh(searcher, partition, terms, filters, degraded, limit)
-            return Found(_with_lately(known, await _told_lately(searcher, lately, degraded), limit), degraded)
-    if least is None and (asked_for := times_asked_for(asked, there(at, searcher.zone))):
-        then = await said_within(searcher, partition, where, parameters, asked_for, limit)
-        if then:
-            lately = await _fresh(searcher, partition, terms, filters, degraded, limit)
-            fresh_hits = await _told_lately(searcher, lately, degraded)
-            within = [hit for hit in fresh_hits if any(one.holds(hit.memory.created_at) for one in asked_for)]
-            return Found(_with_lately(then, within, limit), degraded)
-    if least is None and (side := conversation_asked_for(asked)) is not None:
-        turns = await _fresh(searcher, partition, terms, filters, degraded, limit)
-        recent = await _told_lately(searcher, turns, degraded)
-        talk = await said_in(searcher, partition, where, parameters, side, thread, recent, limit)
-        if talk:
-            return Found(talk, degraded)
+    if least is None:
+        wanted = Wanted(asked, terms, where, parameters, filters, thread, limit)
+        if (whole := await read_instead(searcher, partition, wanted, degraded)) is not None:
+            return Found(whole, degraded)
     vector = asyncio.ensure_future(vector_of(searcher, query, named, degraded))
     sought = Sought(partition, query, telling(terms, seen), where, parameters, vector, links)
     results = await asyncio.gather(
-        _fresh(searcher, partition, terms, filters, degraded, sure),
+        read_fresh(searcher, partition, terms, filters, degraded, sure),
         matching(searcher, sought, degraded),
         _standing(searcher, sought, degraded) if standing else _nothing(),
         _conditions(searcher, sought, degraded) if conditions else _nothing(),
@@ -253,7 +239,9 @@ async def _around(
     known = {candidate.memory.id for candidate in found}
     unknown = [turn for turn in fresh if chunk_id(turn.user_id, turn.thread_id, turn.id) not in known]
     try:
-        (beside, linked), said = await asyncio.gather(_beside(searcher, sought, found), _not_indexed(searcher, unknown))
+        (beside, linked), said = await asyncio.gather(
+            _beside(searcher, sought, found), as_candidates(searcher, unknown)
+        )
     except AgentMemoryError as error:
         logger.warning("The turns around the hits could not be read: %s", error)
         degraded.append(f"neighbours: {error}")
@@ -344,48 +332,6 @@ def _is_fresh(memory: Memory) -> bool:
 
 def _dated_text(hit: Hit) -> tuple[datetime, str]:
     return hit.memory.created_at, hit.memory.content
-
-
-async def _fresh(
-    searcher: Searcher,
-    partition: Sequence[str],
-    terms: Sequence[str],
-    filters: SearchFilters,
-    degraded: list[str],
-    newest: int,
-) -> list[Turn]:
-    """Fresh turns, if they can be read and may be shown."""
-    if searcher.rules is None:
-        return []
-    try:
-        return await fresh_turns(searcher.store, partition, terms, filters, searcher.settings.fresh_seconds, newest)
-    except AgentMemoryError as error:
-        logger.warning("What was said lately could not be read: %s", error)
-        degraded.append(f"fresh turns: {error}")
-        return []
-
-
-async def _not_indexed(searcher: Searcher, said: Sequence[Turn]) -> list[Candidate]:
-    """Fresh turns in the form of chunks, if they may be shown."""
-    if searcher.rules is None or not said:
-        return []
-    chunks = await as_chunks(said, searcher.store, searcher.embeddings, searcher.rules, searcher.policy)
-    return [Candidate(chunk, None, ("fresh",)) for chunk in chunks]
-
-
-def _with_lately(hits: Sequence[Hit], lately: Sequence[Hit], limit: int) -> list[Hit]:
-    """At most `limit` hits. Fresh turns may take half of the places, and any that are left."""
-    return [*hits[: max(limit - len(lately), (limit + 1) // 2)], *lately][:limit]
-
-
-async def _told_lately(searcher: Searcher, said: Sequence[Turn], degraded: list[str]) -> list[Hit]:
-    """Fresh turns as hits of a search that compares no memory with the question."""
-    try:
-        return [told(one.memory) for one in await _not_indexed(searcher, said)]
-    except AgentMemoryError as error:
-        logger.warning("What was said lately could not be read: %s", error)
-        degraded.append(f"fresh turns: {error}")
-        return []
 
 
 async def _with_uses(searcher: Searcher, user_id: str, found: list[Candidate], degraded: list[str]) -> list[Candidate]:
