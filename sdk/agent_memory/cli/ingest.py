@@ -182,7 +182,7 @@ def write(
                 show(done := done + len(part), len(ordered))
     written = perf_counter()
     users = sorted({user_id for user_id, _ in threads})
-    left = work_off(memory) if process else sum(memory.user(name).stats().unprocessed_turns for name in users)
+    left = process_all(memory) if process else sum(memory.user(name).stats().unprocessed_turns for name in users)
     finished = perf_counter()
     return Ingested(
         turns=len(ordered),
@@ -220,7 +220,7 @@ def _added(thread: ThreadScope, turns: list[TurnInput]) -> tuple[int, int]:
         return created, changed
 
 
-def work_off(memory: Memory) -> int:
+def process_all(memory: Memory) -> int:
     """Waits until everything written is processed, with a bar; returns what is left."""
     most = now = 0
     with (

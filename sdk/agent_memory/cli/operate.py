@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 import typer
 
 from agent_memory.cli.failures import unfinished
-from agent_memory.cli.ingest import work_off
+from agent_memory.cli.ingest import process_all
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     JsonOption,
@@ -56,7 +56,7 @@ def process(
         raise InvalidInput(f"--thread only works with the steps {', '.join(OF_THREADS)}")
     with existing_store(store) as memory:
         if step is None:
-            left = work_off(memory)
+            left = process_all(memory)
             if as_json:
                 emit({"unprocessed_turns": left})
             else:

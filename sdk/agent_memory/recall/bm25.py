@@ -21,7 +21,7 @@ _FEWEST = 20
 """Minimum number of texts that show how rare a word is. Of two texts, a word in both would count a tenth of an unknown
 word. A choice."""
 # Each alternative is one repeat of one class with nothing after it: it never goes back, and reads every character once.
-_WORD_OR_SIGNS = re.compile(rf"[{CJK}]+|[^\W{CJK}]+")
+_WORD_OR_CJK = re.compile(rf"[{CJK}]+|[^\W{CJK}]+")
 
 
 @lru_cache(maxsize=8192)
@@ -34,7 +34,7 @@ def words(text: str) -> Mapping[str, int]:
     folded = _folded(text)
     if not has_cjk(folded):
         return Counter(map(stem, WORD.findall(folded)))
-    return Counter(part for word in _WORD_OR_SIGNS.findall(folded) for part in _parts(word))
+    return Counter(part for word in _WORD_OR_CJK.findall(folded) for part in _parts(word))
 
 
 def _folded(text: str) -> str:

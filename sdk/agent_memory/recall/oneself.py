@@ -76,7 +76,7 @@ _ADVICE = frozenset(
     debo debería puedo podría devo deveria posso poderia dovrei potrei zal moet kan mag""".split()
 )
 """Words of those who ask what to do: what an answer must respect is found otherwise (`recall.conditions`)."""
-_IN_SIGNS = linear("[我私僕俺]|나는|내가|저는|제가")
+_SELF_IN_CJK = linear("[我私僕俺]|나는|내가|저는|제가")
 _ASKING = """
     what who whose when where why how which wer was wann wo warum wie welche welcher welches qui quoi quand où pourquoi
     comment combien quel quelle qué quién cuándo dónde cómo cuánto quem quando onde como chi cosa dove perché
@@ -101,7 +101,7 @@ def asks_for_all(query: str) -> bool:
 def asks_of_self(query: str) -> bool:
     """Whether users ask about themselves: "What's my job?", but not for advice: "Which laptop should I buy?"."""
     said = set(WORD.findall(query.casefold()))
-    speaks_of_self = not _SELF.isdisjoint(said) or _IN_SIGNS.search(query) is not None
+    speaks_of_self = not _SELF.isdisjoint(said) or _SELF_IN_CJK.search(query) is not None
     return speaks_of_self and _ADVICE.isdisjoint(said) and _ASKS.search(query.strip()) is not None
 
 

@@ -110,8 +110,8 @@ async def search(
     key = cache_key(tuple(partition), mark, query, limit, options, searcher.embeddings.model_id, searcher.settings)
     hits = cache.get(key)
     if hits is not None:
-        orders, binding_hits = (_living(cache.get(f"{lane} {key}") or []) for lane in ("standing", "conditions"))
-        return Found(_living(hits), [], orders, binding_hits)
+        orders, binding_hits = (_unexpired(cache.get(f"{lane} {key}") or []) for lane in ("standing", "conditions"))
+        return Found(_unexpired(hits), [], orders, binding_hits)
     found = await read()
     # Results with fresh turns are not cached: whether those may be shown depends on settings that do not change the
     # mark.
@@ -153,7 +153,7 @@ async def _search(
         parameters["off"] = off
     least = filters.get("threshold")
     degraded: list[str] = []
-    sure = NEAREST if for_context and least is None and asks_of_self(asked) else 0
+    nearest = NEAREST if for_context and least is None and asks_of_self(asked) else 0
     if least is None:
         wanted = Wanted(asked, terms, where, parameters, filters, thread, limit)
         if (whole := await read_instead(searcher, partition, wanted, degraded)) is not None:
@@ -161,7 +161,7 @@ async def _search(
     vector = asyncio.ensure_future(vector_of(searcher, query, named, degraded))
     sought = Sought(partition, query, telling(terms, seen), where, parameters, vector, links)
     results = await asyncio.gather(
-        read_fresh(searcher, partition, terms, filters, degraded, sure),
+        read_fresh(searcher, partition, terms, filters, degraded, nearest),
         matching(searcher, sought, degraded),
         _standing(searcher, sought, degraded) if standing else _nothing(),
         _conditions(searcher, sought, degraded) if conditions else _nothing(),
@@ -171,7 +171,7 @@ async def _search(
     fresh, found = _result_or_raise(results[0]), _result_or_raise(results[1])
     orders, binding_hits, liked = (_result_or_raise(result) for result in results[2:])
     threshold = searcher.settings.threshold(searcher.embeddings.model_id) if least is None else least
-    found = related(found, terms, threshold, sure)
+    found = related(found, terms, threshold, nearest)
     around, linked = await _around(searcher, sought, found, fresh, degraded)
     found += around
     if "as_of" not in filters:
@@ -216,7 +216,7 @@ async def _search(
     return Found([*hits[:limit], *behind], degraded, orders, [*bound.values()])
 
 
-def _living(hits: Sequence[Hit]) -> list[Hit]:
+def _unexpired(hits: Sequence[Hit]) -> list[Hit]:
     """The cached hits that have not expired since."""
     return [hit for hit in hits if not hit.memory.is_expired]
 

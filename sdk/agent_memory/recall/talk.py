@@ -181,10 +181,10 @@ class Talk:
             total = 0.0
             for step in range(1, reach + 1):
                 share = lift * 0.5 ** (step - 1)
-                ahead, after = (thread_id, position - step), (thread_id, position + step)
+                before, after = (thread_id, position - step), (thread_id, position + step)
                 answers = step == 1 and self._chunks[memory_id].source == answered_by
-                answered = asking.get(ahead, 0.0) if answers else 0.0
-                total += max(share * best.get(ahead, 0.0) + answer * answered, share * best.get(after, 0.0))
+                answered = asking.get(before, 0.0) if answers else 0.0
+                total += max(share * best.get(before, 0.0) + answer * answered, share * best.get(after, 0.0))
             return total
 
         return {key: gain(key, *spot) for key in scores if (spot := self._spots.get(key)) is not None}
