@@ -10,21 +10,21 @@ from agent_memory.language.tasks import TurnView
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 PLAIN = [
-    ("Ich heiße Jana und wohne in Leipzig.", "fact"),
+    ("Ich heiße Jana.", "fact"),
+    ("Seit Mai wohne ich in Wien.", "fact"),
+    ("Ich bin im Mai nach Dresden gezogen.", "fact"),
+    ("Ahora vivo en Madrid.", "fact"),
     ("Ich arbeite als Krankenschwester im Uniklinikum.", "fact"),
     ("Übrigens, ich bin allergisch gegen Nüsse.", "fact"),
     ("Meine Tochter heißt Mia.", "fact"),
     ("Ich hasse Koriander.", "preference"),
     ("Ich mag keine Horrorfilme.", "preference"),
     ("Antworte mir bitte immer auf Deutsch.", "requirement"),
-    ("Me llamo Jorge y vivo en Bilbao.", "fact"),
     ("Soy alérgico a los cacahuetes.", "fact"),
     ("No me gusta el cilantro.", "preference"),
     ("Mi hija se llama Lucía.", "fact"),
-    ("Je m'appelle Claire et j'habite à Nantes.", "fact"),
     ("Je suis végétarienne.", "fact"),
     ("Je déteste les réunions le matin.", "preference"),
-    ("Mi chiamo Marco e abito a Torino.", "fact"),
     ("Mia madre è diabetica.", "fact"),
     ("Preferisco il treno all'aereo.", "preference"),
     ("Sou alérgica a amendoim.", "fact"),
@@ -78,6 +78,21 @@ def test_what_is_not_plain_is_left_to_the_raw_talk(text: str):
     assert memories(text) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "contents"),
+    [
+        ("Ich heiße Jana und wohne in Leipzig.", ["Ich heiße Jana", "Ich wohne in Leipzig."]),
+        ("Me llamo Jorge y vivo en Bilbao.", ["Me llamo Jorge", "Vivo en Bilbao."]),
+        ("Je m'appelle Claire et j'habite à Nantes.", ["Je m'appelle Claire", "J'habite à Nantes."]),
+        ("Mi chiamo Marco e abito a Torino.", ["Mi chiamo Marco", "Abito a Torino."]),
+        ("Ik heet Daan en woon in Gent.", ["Ik heet Daan", "Ik woon in Gent."]),
+        ("Meine Tochter heißt Mia und ist drei.", ["Meine Tochter heißt Mia und ist drei."]),
+    ],
+)
+def test_two_statements_are_two_memories(text: str, contents: list[str]):
+    assert [content for content, _ in memories(text)] == contents
+
+
 def test_what_follows_a_contrast_is_left_out():
     assert memories("Sou alérgica a marisco, mas o meu marido come por dois") == [("Sou alérgica a marisco", "fact")]
     assert memories("Kommentier bitte künftig auf Englisch, Tom kann kein Deutsch.") == [
@@ -103,13 +118,14 @@ async def test_a_german_user_has_a_profile_and_is_remembered():
 async def test_a_profile_has_the_newest_home():
     async with AsyncMemory.local() as memory:
         jana = memory.user("jana")
-        await jana.thread("t1").add("user", "Ich wohne in Leipzig.", created_at=AT)
-        await jana.thread("t2").add("user", "Ich wohne in Wien.", created_at=AT + timedelta(days=30))
+        await jana.thread("t1").add("user", "Ich heiße Jana und wohne in Leipzig.", created_at=AT)
+        await jana.thread("t2").add("user", "Ich wohne jetzt in Wien.", created_at=AT + timedelta(days=30))
         await jana.thread("t2").add("user", "Meine Tochter heißt Mia. Meine Tochter heißt Lea.", created_at=AT)
         await memory.drain()
         profile = await jana.profile()
         assert profile is not None
         assert "Wien" in profile.content
+        assert "Jana" in profile.content
         assert "Leipzig" not in profile.content
         assert "Mia" in profile.content
         assert "Lea" in profile.content

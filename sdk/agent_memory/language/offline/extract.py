@@ -83,8 +83,8 @@ def _memories(own: Sequence[Sentence], turn: TurnView, before: list[TurnView]) -
     abroad = speech.is_foreign(turn.content) or any(map(speech.is_foreign, said[:_NOTES]))
     for sentence in own:
         found = foreign.told(sentence.text)
-        if found is not None and not (among_people and found.kind == "requirement"):
-            yield sentence.start, _foreign(turn, found, nearest_first)
+        if found and not (among_people and found[0].kind == "requirement"):
+            yield from ((sentence.start, _foreign(turn, one, nearest_first)) for one in found)
             continue
         if abroad and speech.is_in_doubt(sentence.text):
             continue
@@ -118,9 +118,9 @@ def _judged(
 
 
 def _foreign(turn: TurnView, found: foreign.Told, nearest_first: list[str]) -> ExtractedMemory:
-    """The memory of a sentence in another language than English."""
+    """A memory of a sentence in another language than English."""
     moments = context.moments(found.text, turn.created_at, nearest_first)
-    said = context.tidy(context.with_dates(found.text, moments))
+    said = context.tidy(context.with_dates(found.said, moments))
     memory = _memory(turn, found.text, said, found.kind, None, moments)
     return memory.model_copy(update={"importance": found.importance})
 

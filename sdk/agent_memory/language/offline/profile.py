@@ -58,8 +58,7 @@ def profile(data: ProfileInput) -> ProfileOutput:
     told: set[tuple[str, frozenset[str]]] = set()
     for statement in filter(_lasts, newest_first):
         subjects = {(claim.owner, claim.topic) for claim in statement.claims if claim.values and claim.lasting}
-        if (abroad := foreign.told(statement.fact.content)) is not None and abroad.subject:
-            subjects = {("self", frozenset([abroad.subject]))}
+        subjects |= {("self", frozenset([one.subject])) for one in foreign.told(statement.fact.content) if one.subject}
         if not subjects or not subjects <= told:
             _add(sections[section_of(statement)], statement)
         told |= subjects
@@ -82,8 +81,7 @@ def _rank(statement: Statement) -> bool:
 
 def _is_vital_abroad(text: str) -> bool:
     """Whether a sentence in another language than English is about somebody's health or diet."""
-    abroad = foreign.told(text)
-    return abroad is not None and abroad.importance >= _VITAL
+    return any(one.importance >= _VITAL for one in foreign.told(text))
 
 
 def _lasts(statement: Statement) -> bool:
@@ -94,7 +92,7 @@ def _lasts(statement: Statement) -> bool:
         return is_standing_order(text)
     if _is_dated(statement) and not _YEARLY.search(text):
         return False
-    if kind == "requirement" or foreign.told(text) is not None:
+    if kind == "requirement" or foreign.told(text):
         return True
     if clause is None:
         return kind == "preference" or _LIMITS.search(plain) is not None
