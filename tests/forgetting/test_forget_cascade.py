@@ -8,7 +8,7 @@ from store_scan import scan
 
 from agent_memory import AsyncMemory, scopes
 from agent_memory.errors import InvalidInput, ModelError, NotFound
-from agent_memory.models import ForgetReceipt, Memory
+from agent_memory.models import ForgetReceipt, Memory, now
 from agent_memory.steps.dead_letters import list_dead_letters
 from agent_memory.store.chunks import chunk_id
 from agent_memory.store.containers import MEMORIES
@@ -272,6 +272,17 @@ async def test_a_write_that_is_repeated_does_not_bring_a_turn_back(memory: Async
     assert await scan(memory, "4711") == []
     new = await alice.thread("t2").add("user", "fact: locker code=4711")
     assert (new.created, new.forgotten) == (1, [])
+
+
+async def test_what_a_clock_ahead_of_ours_wrote_stays_forgotten(memory: AsyncMemory):
+    alice, ahead = memory.user("alice"), now() + timedelta(minutes=10)
+    await alice.thread("t1").add("user", "fact: locker code=4711", created_at=ahead)
+    await alice.thread("t1").process("extract")
+    [fact] = await alice.memories()
+    await alice.forget(fact.id)
+    await alice.thread("t2").add("user", "fact: locker code=4711", created_at=ahead)
+    await alice.thread("t2").process("extract")
+    assert await alice.memories() == []
 
 
 async def test_a_draft_that_was_thought_before_cannot_bring_it_back(memory: AsyncMemory):

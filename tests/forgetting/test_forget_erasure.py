@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from policy_world import opened
+from rivals import after_query
 from scripted_model import ScriptedChat
 from store_scan import documents, scan
 
@@ -16,7 +17,9 @@ from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.processing.intake import count_turns
 from agent_memory.processing.maintenance import finish_deletions
 from agent_memory.processing.workflows import Call, Checkpoint, workflow
-from agent_memory.store.containers import COUNTER, TURNS
+from agent_memory.store import queries
+from agent_memory.store.containers import COUNTER, MEMORIES, TURNS
+from agent_memory.store.counters import count_extraction
 from agent_memory.store.ids import COUNTERS_THREAD
 from agent_memory.store.uses import UseCounter
 
@@ -117,6 +120,22 @@ async def test_what_was_in_flight_does_not_bring_a_user_back(memory: AsyncMemory
     await count_turns(runtime.tools, runtime.counters, feed)
     await runtime.counters.ran("alice", "t1", "extract", 3)
     await runtime.counters.user_ran("alice", "profile", 3)
+    assert await scan(memory, "alice") == []
+
+
+async def test_the_count_of_extractions_does_not_outlive_a_user(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
+    alice, store = memory.user("alice"), memory.runtime.store
+    await alice.thread("t1").add("user", "fact: city=Lisbon, by the river")
+    await alice.thread("t1").process("extract")
+    for document in await store.query(COUNTER, "SELECT c.id FROM c WHERE c.id = 'extractions'", ("alice",)):
+        await store.delete(COUNTER, document["id"], ("alice", COUNTERS_THREAD))
+
+    async def erase() -> bool:
+        await alice.forget(everything=True)
+        return True
+
+    after_query(monkeypatch, store, MEMORIES, queries.EXTRACTIONS, erase)
+    await count_extraction(store, "alice", "a-run")
     assert await scan(memory, "alice") == []
 
 

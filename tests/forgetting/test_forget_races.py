@@ -10,7 +10,11 @@ from store_scan import scan
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import ModelError
+from agent_memory.forgetting import deletion
 from agent_memory.models import ThreadSummary, now
+from agent_memory.steps.gather import StepRequest
+from agent_memory.steps.step import commit
+from agent_memory.steps.table import steps
 from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.cursors import advance, read_cursor
@@ -140,3 +144,27 @@ async def test_what_a_killed_run_still_had_to_do_names_nothing_that_is_forgotten
     left = await read_cursor(store, MEMORIES, KEY, "extract")
     assert left.extra["intents"]["supersede"] == [stays]
     assert await scan(memory, fact.id) == []
+
+
+async def test_an_index_that_is_thought_while_a_conversation_is_deleted_is_not_committed(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+):
+    """The cursors are touched after the turns are gone: what has read them before cannot be committed."""
+    alice, runtime, index = memory.user("alice"), memory.runtime, steps()["index"]
+    talk = alice.thread("t1")
+    await talk.add("user", "fact: the parrot is called Polly", id="a")
+    await talk.process("index")
+    await talk.add("user", "My secret plan is to move to Lisbon next spring.", id="b")
+    drafts: list[Any] = []
+    delete_items = deletion.delete_items
+
+    async def thinking(store: Any, container: str, *rest: Any) -> Any:
+        if container == TURNS and not drafts:
+            drafts.append(await index.think(index, runtime.tools, StepRequest(user_id="alice", thread_id="t1")))
+        return await delete_items(store, container, *rest)
+
+    monkeypatch.setattr(deletion, "delete_items", thinking)
+    await talk.delete()
+    [draft] = drafts
+    assert (await commit(runtime.store, draft)).raced
+    assert await alice.search("secret plan") == []

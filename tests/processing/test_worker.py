@@ -2,15 +2,17 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scripted_model import ScriptedChat
 from simulation import simulated_time
 
 from agent_memory import AsyncMemory, Cadence, Memory
-from agent_memory.errors import ModelError
+from agent_memory.errors import ModelError, StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.offline import OfflineChat
+from agent_memory.processing import intake, worker
 from agent_memory.processing.worker import DRAIN_STALLS, PARALLEL, Pace
 from agent_memory.store.containers import COUNTER, MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.documents import to_document
@@ -158,6 +160,25 @@ async def test_draining_processes_all_and_says_how_far_it_is(memory: AsyncMemory
 
 
 @simulated_time
+async def test_turns_whose_counting_failed_are_counted_later(chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch):
+    failures: list[str] = []
+
+    async def count_turns(*page: Any) -> Any:
+        if not failures:
+            failures.append("once")
+            raise StoreUnavailable("away")
+        return await intake.count_turns(*page)
+
+    monkeypatch.setattr(worker, "count_turns", count_turns)
+    cadence = Cadence(extract=1, summarize=0, profile=0, reconcile=0, idle_seconds=0)
+    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
+        alice = memory.user("alice")
+        await alice.thread("t1").add("user", "fact: locker code=4711")
+        await memory.drain(timeout=30)
+        assert failures == ["once"]
+        assert [fact.content for fact in await alice.memories()] == ["locker code=4711"]
+
+
 async def test_what_a_model_cannot_do_now_is_left_and_done_later(chat: ScriptedChat):
     down = True
     chat.fault = lambda task, call: ModelError("down", retryable=True, retry_after=0) if down else None
