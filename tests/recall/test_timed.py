@@ -7,6 +7,7 @@ import pytest
 from agent_memory import AsyncMemory
 from agent_memory.models import now
 from agent_memory.recall import timed
+from agent_memory.recall.dates import with_english_times
 from agent_memory.recall.timed import conversation_asked_for, times_asked_for
 from agent_memory.scopes import AsyncUserScope
 
@@ -58,6 +59,11 @@ def test_a_weekday_is_the_next_one_unless_the_question_speaks_of_the_past():
     [ahead] = times_asked_for("What do I have on Monday?", AT)
     [behind] = times_asked_for("What did I do on Monday?", AT)
     assert (ahead.first, behind.first) == (datetime(2026, 11, 30, tzinfo=UTC), datetime(2026, 11, 23, tzinfo=UTC))
+
+
+@pytest.mark.parametrize("question", ["What did Noël say?", "Is Mars far?", "Where did Natale go on Monday?"])
+def test_english_questions_stay_as_they_are(question: str):
+    assert with_english_times(question) == question
 
 
 def test_german_was_is_no_past():

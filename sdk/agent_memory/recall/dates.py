@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from agent_memory.models import Memory, day, there
 from agent_memory.recall.bm25 import words
 from agent_memory.text import dates
-from agent_memory.text.calendar_words import WEEKDAYS, with_english_calendar, with_english_near_times
+from agent_memory.text.calendar_words import FOREIGN_TIMES, with_english_calendar, with_english_near_times
 from agent_memory.text.patterns import WORD, linear
 from agent_memory.text.spans import Side
 from agent_memory.text.stop_words import FOREIGN_WORDS
@@ -28,7 +28,7 @@ _MONTH = linear(r"january|february|march|april|may|june|july|august|september|oc
 _DOTTED = linear(r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b")
 """With dots, the day comes first. With slashes, it depends on the country."""
 _IN_LABEL = linear(r"\d+|[A-Z]\w+")
-_FOREIGN = FOREIGN_WORDS | WEEKDAYS
+_FOREIGN = FOREIGN_WORDS | FOREIGN_TIMES
 _EVENT = linear(
     r"\b(?P<side>before|after|since|until)\s+(?P<event>(?:the|my|our|his|her|their|I|we|he|she|they)\s+[^?.,;!]+)",
     re.IGNORECASE,
@@ -66,17 +66,16 @@ class Period:
 
 
 def is_foreign(query: str) -> bool:
-    """Whether a question has a word of another language than English, or the name of a day in one."""
-    return not _FOREIGN.isdisjoint(word.casefold() for word in WORD.findall(query))
+    """Whether a question has a word of another language than English, or one for a time."""
+    return not _FOREIGN.isdisjoint(word.casefold() for word in WORD.findall(query.replace("’", "'")))
 
 
 def with_english_times(query: str) -> str:
     """A question with the times that it names in English: "Was war gestern?" becomes "Was war yesterday?".
 
-    Names of months are read only in a question that is not English: "Mars" is a planet, too.
+    English questions stay as they are: "Mars" is a planet, and "Noël" a name, too.
     """
-    near = with_english_near_times(query)
-    return with_english_calendar(near) if is_foreign(query) else near
+    return with_english_calendar(with_english_near_times(query)) if is_foreign(query) else query
 
 
 def periods(query: str, now: datetime, side: Side = "past") -> list[Period]:

@@ -57,8 +57,12 @@ _ENGLISH |= {
     if (plural := f"{word.casefold()}s") not in _ENGLISH
 }
 """Their plurals too, which recur: "domingos", "montags"."""
-WEEKDAYS = frozenset(word.casefold() for language in _DAYS for word in language.split())
-"""Names of days in these languages: none is an English word."""
+FOREIGN_TIMES = (
+    frozenset(word.casefold() for language in _DAYS for word in language.split())
+    | frozenset(word for day in ("yesterday", "today", "tomorrow") for word in _NEAR[day].split())
+    | frozenset("woche monat jahr jahres semana año semaine mois année settimana mese mês maand jaar".split())
+)
+"""Words for days and longer times in these languages. None is an English word, or a name ("Noël" is)."""
 _ORDINAL = linear(rf"\b(\d{{1,2}})(?:\.|º|er)? (?:de )?({'|'.join(MONTH_NAMES)})(?: de (\d{{4}}))?\b")
 _WORD = linear(r"\p{L}+(?:-feira)?")
 _NEAR_TIME = linear(
