@@ -132,7 +132,7 @@ def sentences(text: str) -> list[Sentence]:
         start = mark.end() if mark else 0
         for column, body in _columns(line[start:]):
             # The splitter knows no German days; without its space, a full stop ends no sentence.
-            plain = GERMAN_DAY.sub(lambda day: day[0].rstrip() + "_", body)
+            plain = GERMAN_DAY.sub(lambda day: day[0].replace(" ", "_"), body)
             for begin, end in sent_spans(plain):
                 found += _pieces(body[begin:end], offset + start + column + begin)
         offset += len(line)
