@@ -129,3 +129,15 @@ async def test_a_profile_has_the_newest_home():
         assert "Leipzig" not in profile.content
         assert "Mia" in profile.content
         assert "Lea" in profile.content
+
+
+async def test_a_speaker_with_a_name_has_a_profile_too():
+    async with AsyncMemory.local() as memory:
+        jana = memory.user("jana")
+        await jana.thread("t1").add("user", "Ich wohne in Leipzig.", name="Jana", created_at=AT)
+        await jana.thread("t2").add("user", "Ich wohne jetzt in Wien.", name="Jana", created_at=AT + timedelta(days=30))
+        await memory.drain()
+        profile = await jana.profile()
+        assert profile is not None
+        assert "Wien" in profile.content
+        assert "Leipzig" not in profile.content

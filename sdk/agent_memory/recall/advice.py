@@ -19,7 +19,7 @@ PREFERENCES_READ = 3
 """Preferences of a request in a context, the nearest. Of 400 requests to somebody with 20 preferences (PrefEval), the
 one that matters is the nearest for 74 in 100, among the nearest two for 90 and among the nearest three for 93."""
 PREFERS = 0.4
-"""Minimum nearness of a preference to a request. Of 100 preferences that matter, 91 pass it, and so do 87 of 100 others
+"""Minimum nearness of a preference to a request. Of 100 preferences that matter, 91 pass it, and so do 84 of 100 others
 among the nearest three."""
 
 _ENGLISH = either(

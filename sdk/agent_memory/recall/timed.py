@@ -45,12 +45,14 @@ _ASKING = """
     happens last lot mention plan planned plans say says schedule scheduled speak subject subjects summarise summarize
     summary talk talking talks tell thing things topic topics leave left off recap remember stop stopped
     an ansteht geplant gespräch gespräche haben habt los plan pläne steht tag termin termine thema themen vor worüber
-    worum ging zusammen alles so
-    citas conversación cosas día pendiente plan planes planeado qué tema temas tengo tenemos
-    avons-nous ai-je as-tu conversation j'ai jour plans prévu prévue qu'ai-je qu'est-ce quoi rendez-vous s'est-il sujet
+    worum ging zusammen alles so unser unsere unserem unseren
+    citas conversación cosas cuál día nuestra nuestro pendiente plan planes planeado qué tema temas tengo tenemos
+    avons-nous ai-je as-tu c'était conversation j'ai jour notre plans quelle prévu prévue qu'ai-je qu'est-ce quoi
+    rendez-vous s'est-il sujet
     sujets
-    abbiamo appuntamenti argomenti conversazione cosa giorno impegni programma programmi previsto
-    assunto assuntos coisas combinado compromissos conversa dia marcado planejado planeado planos temos tenho
+    abbiamo appuntamenti argomenti nostra nostro qual conversazione cosa giorno impegni programma programmi previsto
+    assunto assuntos coisas nossa nosso qual combinado compromissos conversa dia marcado planejado planeado planos
+    temos tenho
     afspraken dag gepland gesprek heb hebben het ik onderwerp onderwerpen over plannen staat waar waarover wat
 """
 _PAST = frozenset(_DONE.split())
@@ -67,10 +69,10 @@ _CONVERSATIONS: Mapping[Side, Linear] = {
     "last": linear(
         rf"\blast time\b|\b(?:last|previous|latest|most recent) {_TALK}\b"
         r"|\b(?:beim )?letzte[sn] mal\b|\b(?:im |unser(?:em|er)? )?letzte[nrs]? (?:gespräch|unterhaltung|sitzung)\b"
-        r"|\bla última vez\b|\búltima (?:conversación|charla|sesión)\b"
+        r"|\bla última vez\b|(?:^|\W)última (?:conversación|charla|sesión)\b"
         r"|\bla dernière fois\b|\bdernière (?:conversation|discussion|session)\b"
         r"|\bl'ultima volta\b|\bultima (?:conversazione|sessione|chat)\b"
-        r"|\bd?a última vez\b|\búltima (?:conversa|sessão)\b"
+        r"|\bd?a última vez\b|(?:^|\W)última (?:conversa|sessão)\b"
         r"|\b(?:de )?vorige keer\b|\b(?:vorige?|laatste) (?:gesprek|sessie)\b",
     ),
     "first": linear(

@@ -26,6 +26,7 @@ Section = Literal["personal", "preferences", "current_work", "environment", "con
 SECTIONS: tuple[Section, ...] = ("personal", "preferences", "current_work", "environment", "constraints")
 
 _OWN = linear(r"^(?:[^:]{1,40}: )?(?:i|im|we|my|our)\b|^(?:name|role|job|pronouns|address|timezone|tz): ", re.I)
+_SPEAKER = linear(r"^[^:]{1,40}: ")
 _YEARLY = linear(r"\b(?:birthday|bday|anniversary|born)\b", re.I)
 _UNDER_WAY = bounded(r"^(?:[^:]{1,40}: )?\S+ (?:am|are|is) (?:\w+ )?\w+ing\b", re.I)
 _WHO = linear(r"\b(?:my (?:\w+ )?name is|call me|^name:)\b", re.I)
@@ -58,7 +59,7 @@ def profile(data: ProfileInput) -> ProfileOutput:
     told: set[tuple[str, frozenset[str]]] = set()
     for statement in filter(_lasts, newest_first):
         subjects = {(claim.owner, claim.topic) for claim in statement.claims if claim.values and claim.lasting}
-        subjects |= {("self", frozenset([one.subject])) for one in foreign.told(statement.fact.content) if one.subject}
+        subjects |= {("self", frozenset([one.subject])) for one in _abroad(statement.fact.content) if one.subject}
         if not subjects or not subjects <= told:
             _add(sections[section_of(statement)], statement)
         told |= subjects
@@ -81,7 +82,12 @@ def _rank(statement: Statement) -> bool:
 
 def _is_vital_abroad(text: str) -> bool:
     """Whether a sentence in another language than English is about somebody's health or diet."""
-    return any(one.importance >= _VITAL for one in foreign.told(text))
+    return any(one.importance >= _VITAL for one in _abroad(text))
+
+
+def _abroad(text: str) -> tuple[foreign.Told, ...]:
+    """What a fact says in another language than English, without the name of its speaker."""
+    return foreign.told(_SPEAKER.sub("", text))
 
 
 def _lasts(statement: Statement) -> bool:
@@ -92,7 +98,7 @@ def _lasts(statement: Statement) -> bool:
         return is_standing_order(text)
     if _is_dated(statement) and not _YEARLY.search(text):
         return False
-    if kind == "requirement" or foreign.told(text):
+    if kind == "requirement" or _abroad(text):
         return True
     if clause is None:
         return kind == "preference" or _LIMITS.search(plain) is not None
