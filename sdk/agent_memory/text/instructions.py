@@ -153,7 +153,8 @@ def _orders_when(text: str, condition: re.Match[str]) -> bool:
     if not behind.startswith(","):
         return False
     order = WORD.search(_without_politeness(behind[1:].strip().removeprefix("then ")))
-    return order is not None and _is_order(order[0]) and not _SUBJECT_BEHIND.search(behind)
+    named = order is not None and order[0].istitle()  # "If you like history, Italy is the place"
+    return order is not None and not named and _is_order(order[0]) and not _SUBJECT_BEHIND.search(behind)
 
 
 def _without_politeness(text: str) -> str:

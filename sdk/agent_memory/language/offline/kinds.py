@@ -13,26 +13,35 @@ from agent_memory.models import FactKind
 from agent_memory.text.patterns import bounded, either, plain_words
 
 _WORD = re.compile(r"[\w'-]+")  # one repeat of one class with nothing behind it: it never goes back
+_VERY_MUCH = "(?:so|such|really|very|quite|pretty|truly)"
+_IMPRESSIONS = lexicon.EMOTIONS - {"ok", "okay", "fine", "ready", "right", "sure", "certain", "here", "back", "done"}
 _GUESSED = bounded(
-    r"\bmust(?: not)? (?:have (?P<done>[a-z]+)\b|be (?P<state>[a-z]+)\b)"
-    r"|\b(?:it|that|this|there|he|she|they) must(?: not)? (?:be|have)(?: (?:a|an|the|at|in|so|really|very)\b|$)"
-    r"|^(?:it|that|this|those|these) (?:has|have)(?: got)? to be\b(?! [a-z]+ed\b)",
+    r"\b(?:it|that|this|there|he|she|they) must(?: not)? (?:be|have)(?: (?:a|an|the|at|in|so|really|very)\b|$)"
+    rf"|\bmust(?: not)? (?:{_VERY_MUCH} )?(?:feel|seem|taste|smell|sound|look|mean|involve"
+    r"|make (?:for|it|you|them|him|her|us|me))\b"
+    rf"|\bmust(?: not)? be (?:{_VERY_MUCH} )?(?:(?:an?|one) )?(?:{_VERY_MUCH} )?{plain_words(_IMPRESSIONS)}\b"
+    r"|\bmust(?: not)? be (?:quite|such|incredibly|amazingly|extremely|absolutely|terribly|awfully|particularly)\b"
+    r"|\b(?:how|what) [\w' ]{3,40} must\b|^must (?:be|feel|have)\b|^\w+ing\b[^,]* must (?:be|have)\b"
+    r"|^(?:it|that|this|those|these) (?:has|have)(?: got)? to be\b(?! [a-z]+ed\b)"
+    r"|\bmust(?: not)? (?:have (?P<done>[a-z]+)\b|be (?P<state>[a-z]+)\b)",
     re.I,
 )
 _OTHERS_RULE = bounded(
     r"^(?!i |we |you )(?:[\w'&-]+ ){1,3}(?:wants?|requires?|insists?|demands?|needs?) [^?]*"
     rf"\b{either('kept stored signed sent approved filed delivered encrypted reviewed at_least at_most only every')}\b"
     rf"|\b{either('doctor doc gp physio dentist')} (?:said|says|told|wants|recommended|advised) "
-    r".*\b(?:no|not|avoid|only|at least)\b|\b(?:does|do|will|did) not (?:allow|support|permit|accept)\b"
+    r"(?!(?:that )?(?:it|that|this|there|he|she|they)\b).*\b(?:no|not|avoid|only|at least)\b"
+    r"|\b(?:does|do|will|did) not (?:allow|support|permit|accept)\b"
     r"|, never (?!been\b|had\b|went\b|got\b|left\b|did\b|again\b|[a-z]+ed\b)[a-z]+",
     re.I,
 )
 _REQUIRED = either(r"""
     must(?:_not)?_(?!-) has_to_be have_to_be needs?_to_(?:be|have|include|support|work|fit|stay|run|finish|cover)
-    no_more_than no_less_than not_more_than within_(?:budget|\d) not_(?:want_to_)?(?:\w+_)?more_than under_[$€£]
-    (?:is|are|be)_(?:required|mandatory|not_allowed|forbidden|non-negotiable) requirements? as_long_as_it
+    no_more_than no_less_than not_more_than within_budget not_(?:want_to_)?(?:\w+_)?more_than under_[$€£]
+    (?:is|are|be)_(?:required|mandatory|not_allowed|forbidden|non-negotiable) requirements?_(?:is|are|:) as_long_as_it
     can_not_(?:be|exceed|go_over)\b should_(?:always|never|not_exceed) only_(?:works?|accept|allowed) deal-?breaker
     should_(?:not_)?be_(?:under|no|more|over|above|less|later|at_most|at_least|in_the) (?:i|we)_need_(?:it|them|this)_to
+    (?:i|we)_(?:want|need)_(?:the|our|my)_\w+_to_(?:be|have)
 """)
 _REQUIREMENT = bounded(rf"\b{_REQUIRED}", re.I)
 _OWN_NEED = bounded(
@@ -44,10 +53,11 @@ _OWN_NEED = bounded(
 _FAVOURITE = bounded(r"\bfavou?rite\b", re.I)
 _HAS_TO_BE = bounded(r"\b(?:has|have) to [a-z]+ ", re.I)
 _DECIDED = either(r"""
-    decided agreed_(?:on|to|that|with) settled_on chose have_chosen picked(?!_up) opted_for went_with going_ahead_with
+    decided agreed_(?:on|to|that|with) settled_on chose have_chosen picked(?!_up) opted_for going_ahead_with
+    went_with(?!_(?:my|our|him|her|them|friends|family)\b)
     (?:i|we|am|are|will|let_us)(?:_be|_just)?_(?:go|going)_with (?:i|we)_will_(?:take|use|go_for)
     (?:i|we)_(?:go|went)_for_the booked signed_up_for enrolled confirmed finali[sz]ed committed_to made_up_my_mind
-    approved ruled_out let_us_(?:use|do|book|stick|go) ended_up_(?:choosing|going|picking|buying) reserved
+    approved ruled_out let_us_(?:use|do|book|stick|go) ended_up_(?:choosing|going|picking|buying) (?:i|we|have)_reserved
     accepted_(?:the|an|a|their) turned_down called_off cancell?ed postponed rescheduled
 """)
 _DECISION = bounded(
@@ -63,7 +73,9 @@ _UNDECIDED = bounded(
     re.I,
 )
 _FOND = either(r"""
-    prefer prefers preferred favou?rite would_rather would_never (?:can_not|could_not|will_not)_(?:stand|bear|tolerate)
+    prefer prefers preferred favou?rite would_rather
+    would_never(?!_(?:been|had|felt|seen|known|thought|done|gone|heard|met|[a-z]+ed)\b)
+    (?:can_not|could_not|will_not)_(?:stand|bear|tolerate)
     not_a_(?:big_|huge_)?fan a_(?:big_|huge_)?fan_of fond_of obsessed_with (?:am|are|really)_into passionate_about
     keen_on sick_of not_into would_love go-to (?:learn|work|study|sleep|focus)_(?:best|better)
     not_(?:really_|quite_|much_)?appeal_to_me not_(?:really_)?my_(?:thing|cup_of_tea|style)

@@ -29,7 +29,7 @@ _VITAL = bounded(
 _CALENDAR = lexicon.WEEKDAYS - {"sat", "sun"} | {month for month in lexicon.MONTHS if len(month) > 3}
 _NUMBERED = bounded(rf"\d|\b{plain_words((set(lexicon.NUMBERS) | _CALENDAR) - {'one', 'once', 'march'})}s?\b", re.I)
 _DANGLING = bounded(
-    r"\b(?:it|them|him|they|their|her(?=[.,!]|$)|there(?! (?:is|are|was|were)\b)"
+    r"^one (?:is|was|of)\b|\b(?:it|them|him|they|their|her(?=[.,!]|$)|there(?! (?:is|are|was|were)\b)"
     r"|(?:the|that|this|another) (?:\w+ )?ones?|(?:the )?others?(?: two)? (?:options?|choices?|suggestions?)"
     r"|option (?:\d|[a-d])(?=[.!]|$))\b"
     r"|\b(?:this|that|these|those)(?=[.,!]|$| (?:is|was|are|were|at|from|in|for|to|and|with|while)\b)"
@@ -126,6 +126,9 @@ WEAK = stems(lexicon.WEAK_VERBS)
 """Verbs of mind and speech, which tell nothing themselves."""
 _CHANGING, _LASTING = stems(lexicon.CHANGING), stems(lexicon.LASTING)
 _FOODS = stems(food for foods in lexicon.FOODS.values() for food in foods)
+_SEEMING = frozenset({"look", "seem", "sound", "feel"})
+_AGREED = bounded(r"\b(?:is|are|was|were|does|do|did) (?:indeed|certainly|truly|sound)\b|\bindeed\b", re.I)
+"""What agrees with somebody about a thing, instead of telling of it."""
 _VAGUE = (
     lexicon.GENERIC | lexicon.EMOTIONS | lexicon.ADVERBS | lexicon.WEEKDAYS | lexicon.TIME_WORDS
     | frozenset(lexicon.NUMBERS)
@@ -149,7 +152,9 @@ def fills_one(text: str, clause: Clause | None, moments: Sequence[Moment], kind:
     if clause.thing and clause.verb and is_verbless(text, clause):
         return _is_terse(plain)
     of_thing = bool(clause.thing) or clause.owner == "it"
-    if (of_thing or clause.verb in {"", "be", "look", "seem", "sound", "feel"}) and _PRAISED.search(plain):
+    if of_thing and (clause.verb in _SEEMING or _AGREED.search(plain)):
+        return False
+    if (of_thing or clause.verb in {"", "be"} | _SEEMING) and _PRAISED.search(plain):
         return False
     if not moments and (clause.hedged or (clause.time == "wish" and len(concrete) < _LEAST_EVENT)):
         return False
@@ -295,11 +300,17 @@ def _concrete_words(text: str, clause: Clause, moments: Sequence[Moment]) -> lis
     return [word for word in content_words(text) if word not in _VAGUE and stem(word) != clause.verb]
 
 
+_ADVERBS = ("ally", "ually", "fully", "ently", "antly", "ously")
+"""Endings of adverbs, and of few nouns."""
+
+
 def _dangles(plain: str) -> bool:
     """Whether a pronoun stands before anything that it could stand for."""
     pronoun = _DANGLING.search(plain)
     before = content_words(plain[: pronoun.start()]) if pronoun else []
-    return pronoun is not None and sum(word not in lexicon.GENERIC for word in before) < 2
+    words = [word for word in before if word not in lexicon.GENERIC and not word.endswith(_ADVERBS)]
+    named = [word for word in words if word not in lexicon.LIKING and not is_gerund(word)]
+    return pronoun is not None and (len(words) < 2 or not named)
 
 
 def _is_one_of_many(clause: Clause) -> bool:

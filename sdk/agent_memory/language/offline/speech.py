@@ -92,10 +92,15 @@ _ONCE = bounded(
     r"\b(?:this time|(?:just|right|for) now|today|this (?:one|message|answer|text|e?mail|file|function|memo))\b", re.I
 )
 _TO_YOU = bounded(
-    r"\byoursel(?:f|ves)\b|\byours?\b(?! (?:answers?|replies|responses?|sources?)\b)|give up|\blet (?:me|us) know\b",
+    r"\byoursel(?:f|ves)\b|\byours?\b(?! (?:answers?|replies|responses?|sources?)\b)|give up|\blet (?:me|us) know\b"
+    r"|\bfeel free\b|\bnot hesitate\b",
     re.I,
 )
-_RULE = bounded(r"^(?:we (?=always |never )|i (?=never )|(?:we|i) only [a-z]+[^\Wsdg] (?:\S+ )?(?:in|at|from) )", re.I)
+_RULE = bounded(
+    r"^(?:we (?=always (?!look forward|enjoy|love|like|feel|have|get|seem)|never )|i (?=never )"
+    r"|(?:we|i) only [a-z]+[^\Wsdg] (?:\S+ )?(?:in|at|from) )",
+    re.I,
+)
 _HANDING_OVER = bounded(
     rf"^(?:(?:please|can you|could you) )*{either('translate summari[sz]e proofread rewrite correct check fix edit')}\b"
     r"[^:]*:|^(?:subject|from|betreff|von|oggetto|objet|asunto|assunto|onderwerp): "
@@ -128,6 +133,13 @@ _OF_THE_MOMENT = bounded(
     r"(?:[.!]*$| (?:about|for|on|to|regarding)\b)"
     rf"|^(?:today's|this|our|the) {either('chat conversation talk discussion')} (?:was|is|has been) {_VERY}"
     rf"{either('enjoyable fun nice great good lovely pleasant helpful useful interesting inspiring')}\b"
+    rf"|^(?:i|we) (?:am|are|have been) (?:\w+ )?doing {_VERY}"
+    rf"{either('well good great fine ok okay alright all_right')}\b"
+    rf"|^(?:i|we) (?:would|will|can not wait|am looking forward|are looking forward) (?:love |like |be happy )?to "
+    rf"{either('hear see_(?:it|them|how|what|that|you|your|more|some) know help')}\b"
+    r"|^(?:i|we) (?:am|are|will)(?: not)? (?:giv(?:e|ing) up|keep(?:ing)? (?:going|pushing|at it|it up))[.!,]*"
+    r"(?: i promise[.!]*)?$"
+    r"|^(?:i|we) (?:am |are )?(?:keep(?:ing)? my |crossing (?:my|our) )?fingers(?: are)?(?: crossed)?[.!]*$"
     # of a suggestion that they do not name
     rf"|^(?:i|we) will (?:\w+ly )?{_TAKE_UP} (?:{_THAT}|your|a look)(?: at {_THAT})?"
     rf"(?: (?:into account|in mind|out|a (?:try|go|shot|chance|thought))| (?:\w+ )?{_ADVICE})?"
