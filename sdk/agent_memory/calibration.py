@@ -33,7 +33,7 @@ class Calibration:
     """Above this cosine, two memories may be about one thing, so that reconciliation compares them."""
     answering: float | None
     """The mean cosine of a question and its answer. If no memory is as similar, the question may be about something
-    unknown (`recall.bearing`). None: the model's cosines do not tell answers from other texts."""
+    unknown (`recall.relevance`). None: the model's cosines do not tell answers from other texts."""
     unrelated: float
     """The mean cosine of a question and the answer to another question."""
 
@@ -52,8 +52,8 @@ MINILM = Calibration(
 """all-MiniLM-L6-v2.
 
 `search`, `archive`, `answering`, `unrelated`: 16 questions were compared with 16 accounts that answer one each. Pairs
-that belong together have a cosine of 0.37 (standard deviation 0.15), the others 0.04 (0.08); `recall.relevance` has
-them. The claims: two wordings of one claim lie between 0.35 and 0.92 (46 pairs), two claims about one thing between
+that belong together have a cosine of 0.37 (standard deviation 0.15), the others 0.04 (0.08); `language.relevance_curve`
+has them. The claims: two wordings of one claim lie between 0.35 and 0.92 (46 pairs), two claims about one thing between
 0.3 and 0.72 (160 pairs). `duplicate`: of 42 labelled pairs, 12 are duplicates. Together with the words it finds 10 of
 them and nothing wrong; the cosine alone finds 9 wrong ones. At 0.5 it would find all 12 and nothing wrong, but take
 more time. `one_thing` is a choice.
@@ -106,8 +106,8 @@ TOPIC_SHARE = 1 / 2
 
 
 @dataclass(frozen=True, slots=True)
-class Bearing:
-    """How likely a memory answers a question: a logistic regression, whose weights these are (`recall.bearing`)."""
+class RelevanceWeights:
+    """How likely a memory answers a question: a logistic regression, whose weights these are (`recall.relevance`)."""
 
     base: float
     nearness: float
@@ -126,7 +126,7 @@ class Bearing:
     """Weight of its length, as a share of `LONG`."""
 
 
-BEARING = Bearing(
+RELEVANCE = RelevanceWeights(
     base=-8.83, nearness=1.06, coverage=0.99, rank=4.92, derived=0.83, asks=-1.53, agent=-1.58, length=0.88
 )
 """Fitted to the 60 best hits of 1184 questions with evidence, 253 without an answer and 300 about other things, of four
@@ -134,10 +134,10 @@ sets that count alike (LoCoMo, REALTALK and BEAM, development halves, and the pr
 all-MiniLM-L6-v2. Evidence ranks before other hits in 88, 88, 92 and 81 of 100 pairs (by the score alone in 79, 78, 90
 and 76); with weights fitted to the other three sets only, in 88, 87, 91 and 81."""
 SIGNS = 0.1
-"""What the signs of relevance (`recall.bearing.signs`) add to a score for each unit of log-odds, as a share of the best
-match. The regression says 0.2 (1 / `BEARING.rank`); half of it is taken, because a score already counts words and
-similarity. Among the first ten, without it, with 0.1 and with 0.2: LoCoMo 81.4, 80.7, 80.1, REALTALK 54.3, 59.7, 59.7,
-BEAM 60.6, 63.1, 63.3, the project's own conversations 85.6, 87.1, 87.1."""
+"""What the signs of relevance (`recall.relevance.signs`) add to a score for each unit of log-odds, as a share of the
+best match. The regression says 0.2 (1 / `RELEVANCE.rank`); half of it is taken, because a score already counts words
+and similarity. Among the first ten, without it, with 0.1 and with 0.2: LoCoMo 81.4, 80.7, 80.1, REALTALK 54.3, 59.7,
+59.7, BEAM 60.6, 63.1, 63.3, the project's own conversations 85.6, 87.1, 87.1."""
 FIRST_PERSON = 0.4
 """For a question that names a speaker, the share of its vector that comes from its wording in the first person
 (`recall.phrasing`)."""
@@ -162,10 +162,10 @@ BM25_B = 0.4
 RRF_K = 10
 """The constant of reciprocal rank fusion, which chooses the hits whose neighbours are read. It is small, so that the
 first places by either score count. A choice."""
-LEAST_TOLD = 0.2
+LEAST_REPEATED = 0.2
 """Least share of a turn's words in a memory derived from it for the search to leave the turn out. With a third
 instead, LoCoMo loses 0.5 among the first twenty, because more turns take two places."""
-PARTS_TOLD = 2
+PARTS_SHOWN = 2
 """Most parts of one long turn in the results of a search. LoCoMo with up to 30 turns joined into one: among the first
 twenty 82.8 with one part, 80.5 with two, 78.8 with any number. But the words that answer are in 41.6, 44.7 and 44.8 of
 100 contexts of 650 tokens."""

@@ -15,8 +15,8 @@ from agent_memory.evaluation.adapters import CachedEmbeddings
 from agent_memory.language.defaults import default_embeddings
 from agent_memory.language.tasks import Embedded
 from agent_memory.models import Memory
-from agent_memory.recall.bearing import nearness
 from agent_memory.recall.conditions import BINDS, SUBJECTS, SubjectVectors, binding, conditions_asked_for
+from agent_memory.recall.relevance import nearness
 
 LABELLED = json.loads((Path(__file__).parents[1] / "data/labelled/conditions.json").read_text())
 SUBJECT_NAMES = ("food", "body")

@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory
-from agent_memory.calibration import PARTS_TOLD
+from agent_memory.calibration import PARTS_SHOWN
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import Turn
 from agent_memory.settings import Limits
@@ -145,4 +145,4 @@ async def test_a_search_tells_the_parts_of_a_long_turn_that_matter(memory: Async
     hits = await alice.search("Where in the garden is the key to the plum cellar?", limit=20)
     parts = [hit.memory.content for hit in hits if hit.memory.kind == "chunk"]
     assert "under the third stone" in parts[0]
-    assert len(parts) == PARTS_TOLD
+    assert len(parts) == PARTS_SHOWN

@@ -2,8 +2,8 @@
 
 A profile's `relevance_threshold`, 0 to 1, was chosen for another embedding model: all-MiniLM-L6-v2 hardly reaches a
 cosine of 0.7. So a score is not a cosine. It is the probability that a conversation answers the question
-(`agent_memory.recall.relevance`). If that cannot be measured (hashed words, a memory on a server), the memory's own
-threshold corresponds to a score of 0.7.
+(`agent_memory.language.relevance_curve`). If that cannot be measured (hashed words, a memory on a server), the memory's
+own threshold corresponds to a score of 0.7.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from agent_memory.compat.agent_profile import KnowledgeBaseResource, SearchType
 from agent_memory.compat.agent_records import Difference
 from agent_memory.errors import ConfigurationError, InvalidInput
 from agent_memory.language.callable_chat import Provider, as_chat_model
+from agent_memory.language.relevance_curve import relevance_curve
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
 from agent_memory.memory import AsyncMemory
 from agent_memory.models import Memory, Model, SearchFilters
 from agent_memory.recall.archive import topic_of
-from agent_memory.recall.relevance import relevance_curve
 from agent_memory.recall.render import quoted
 from agent_memory.recall.rerank import rerank
 from agent_memory.scopes import AsyncUserScope

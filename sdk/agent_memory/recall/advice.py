@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from agent_memory.calibration import Calibration
 from agent_memory.models import Hit, Memory
-from agent_memory.recall.bearing import nearness
+from agent_memory.recall.relevance import nearness
 from agent_memory.text.patterns import either, linear
 
 PREFERENCES_READ = 3
@@ -64,7 +64,7 @@ def asks_for_advice(query: str) -> bool:
     return _ASKS.search(query) is not None and _OF_BEFORE.search(query) is None
 
 
-def preferred(found: Sequence[tuple[Memory, float]], cosines: Calibration) -> list[Hit]:
+def preferred(found: Sequence[tuple[Memory, float]], calibration: Calibration) -> list[Hit]:
     """The preferences near enough to a request, the nearest first."""
-    near = sorted((one for one in found if nearness(one[1], cosines) >= PREFERS), key=lambda one: -one[1])
+    near = sorted((one for one in found if nearness(one[1], calibration) >= PREFERS), key=lambda one: -one[1])
     return [Hit(memory=memory, score=similarity, similarity=similarity) for memory, similarity in near]

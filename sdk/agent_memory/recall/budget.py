@@ -84,16 +84,16 @@ class _Packing:
         self._kept: dict[str, list[Line]] = {name: [] for name in waiting}
         self._spent = dict.fromkeys(waiting, 0)
         self._order: list[tuple[str, Line]] = []
-        self._told: dict[str, Line] = {}
+        self._texts: dict[str, Line] = {}
         self._sections = {TURNS}
 
     def take(self, name: str, share: int, most: int | None = None) -> None:
         """Keeps what fits of a part, which may cost `share` tokens in all, and adds at most so many lines."""
         for line in self._waiting[name][:most]:
-            told = self._told.get(line.text.casefold())
-            if told is not None and name != TURNS:
+            same = self._texts.get(line.text.casefold())
+            if same is not None and name != TURNS:
                 # The line that says the same counts for both in `used`.
-                told.used.update(line.used | told.used)
+                same.used.update(line.used | same.used)
                 self._waiting[name].remove(line)
                 continue
             alone = not any(joins(line, other) for other in self._kept[name])
@@ -106,7 +106,7 @@ class _Packing:
             self._waiting[name].remove(line)
             self._kept[name].append(line)
             self._order.append((name, line))
-            self._told[line.text.casefold()] = line
+            self._texts[line.text.casefold()] = line
             self._sections.add(line.section)
             self._spent[name] += cost
             self._room -= cost

@@ -44,7 +44,7 @@ class Signs(NamedTuple):
     """Whether the newer one has a figure or a number."""
     linked: float
     """Whether their turns were linked when they were indexed."""
-    shown: float
+    overtaken: float
     """Whether words or figures of two sentences show a change."""
     length: float
     """The logarithm of the number of words of the newer one that tell something, plus one."""
@@ -53,8 +53,8 @@ class Signs(NamedTuple):
 WEIGHTS = Signs(10, 4.1, 2.9, 1.6, 1.1, 1.9, 5.5, -0.8)
 """What each sign counts: a logistic regression, rounded, over all pairs that the contexts of four development sets
 compare, each set with the same weight: 75 changes in 20 short conversations (`tests/data/labelled`), 16 of BEAM, and
-LoCoMo and REALTALK, in which hardly anything changes. `shown` counts more than by the regression (3.7), so that a clear
-change is marked wherever the older one ranks. Figures: docs/decisions/0027."""
+LoCoMo and REALTALK, in which hardly anything changes. `overtaken` counts more than by the regression (3.7), so that a
+clear change is marked wherever the older one ranks. Figures: docs/decisions/0027."""
 LEAST = 11.7
 """Evidence above which the older of two memories is marked. Figures for more: docs/decisions/0027."""
 ADDED = 2
@@ -107,7 +107,7 @@ class _Read:
     length: float
 
 
-def newer_versions(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> dict[str, Newer]:
+def newer_versions(hits: Sequence[Hit], query: str, shown: Sequence[Hit]) -> dict[str, Newer]:
     """Maps each chosen memory that a newer one in effect replaces to the newer one.
 
     The newer one may be a hit that the context does not show yet. One that only repeats the older replaces nothing.
@@ -116,43 +116,43 @@ def newer_versions(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> dict
     Args:
         hits: What was found, best first.
         query: The question.
-        told: The hits that the context shows, best first.
+        shown: The hits that the context shows, best first.
     """
     pairs = sorted(
         (
-            (sum(map(mul, signs, WEIGHTS)), old, new, shown, signs.linked)
-            for signs, shown, old, new in signs_of(hits, query, told)
+            (sum(map(mul, signs, WEIGHTS)), old, new, overtaken, signs.linked)
+            for signs, overtaken, old, new in signs_of(hits, query, shown)
         ),
         key=lambda pair: (-pair[0], pair[1].id, pair[2].id),
     )
-    told_ids = {hit.memory.id for hit in told}
-    shown_newer = {new.id for evidence, _, new, shown, _ in pairs if shown and evidence >= LEAST}
+    shown_ids = {hit.memory.id for hit in shown}
+    changed_by = {new.id for evidence, _, new, overtaken, _ in pairs if overtaken and evidence >= LEAST}
     found: dict[str, Newer] = {}
     sure: dict[str, float] = {}  # the evidence that a memory is the newer one of a pair; the highest comes first
     added: set[str] = set()
-    for evidence, old, new, shown, linked in pairs:
+    for evidence, old, new, overtaken, linked in pairs:
         if evidence < LEAST:
             break
-        is_told = new.id in told_ids or new.id in added
-        if is_told:
-            is_surer = shown or (old.id not in shown_newer and sure.get(old.id, 0.0) <= evidence + SURER)
+        is_shown = new.id in shown_ids or new.id in added
+        if is_shown:
+            is_surer = overtaken or (old.id not in changed_by and sure.get(old.id, 0.0) <= evidence + SURER)
             may_mark = is_surer and len(found) < MARKED + len(added)
         else:
-            may_mark = bool(linked or shown) and len(added) < ADDED
+            may_mark = bool(linked or overtaken) and len(added) < ADDED
         # Sentences are compared last, because that takes longest.
         if not may_mark or old.id in found or restates(told_by(old), told_by(new)) == "duplicate":
             continue
-        if not is_told:
+        if not is_shown:
             added.add(new.id)
-        found[old.id] = Newer(new.id, shown)
+        found[old.id] = Newer(new.id, overtaken)
         sure.setdefault(new.id, evidence)
-    found |= _other_parts(told, found)
+    found |= _other_parts(shown, found)
     return {old_id: Newer(_newest(newer.id, found), newer.is_change) for old_id, newer in found.items()}
 
 
-def _other_parts(told: Sequence[Hit], found: Mapping[str, Newer]) -> dict[str, Newer]:
+def _other_parts(shown: Sequence[Hit], found: Mapping[str, Newer]) -> dict[str, Newer]:
     """The other parts of each long turn of which one part is marked as older: they are as old."""
-    parts = [hit.memory for hit in told if hit.memory.kind == "chunk"]
+    parts = [hit.memory for hit in shown if hit.memory.kind == "chunk"]
     older = {_turn(memory): found[memory.id] for memory in parts if memory.id in found}
     return {
         memory.id: older[_turn(memory)]
@@ -172,7 +172,7 @@ def _newest(memory_id: str, newer: Mapping[str, Newer]) -> str:
     return memory_id
 
 
-def signs_of(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> Iterable[tuple[Signs, bool, Memory, Memory]]:
+def signs_of(hits: Sequence[Hit], query: str, shown: Sequence[Hit]) -> Iterable[tuple[Signs, bool, Memory, Memory]]:
     """The signs of each pair: an older memory that the context shows, and a newer one that does not only ask.
 
     A pair is dropped once it cannot reach `LEAST`. That saves most comparisons of sentences.
@@ -185,8 +185,8 @@ def signs_of(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> Iterable[t
     nearest = max((one.hit.similarity or 0.0 for one in read), default=0.0) or 1.0
     similarity = {one.memory.id: (one.hit.similarity or 0.0) / nearest for one in read}
     places = {one.memory.id: place for place, one in enumerate(read, 1)}
-    told_ids = {hit.memory.id for hit in told}
-    olds = [one for one in read if one.memory.id in told_ids and one.memory.source == "user"]
+    shown_ids = {hit.memory.id for hit in shown}
+    olds = [one for one in read if one.memory.id in shown_ids and one.memory.source == "user"]
     news = [one for one in _without_questions(read) if one.memory.source == "user"]
     replacing = {one.memory.near_ids[0] for one in read if one.memory.valid_to is not None and one.memory.near_ids}
     telling: dict[str, Sequence[Statement]] = {}
@@ -204,7 +204,7 @@ def signs_of(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> Iterable[t
         for new in news
     }
     for old in olds:
-        lacking = LEAST - WEIGHTS.shown - _ROUNDING - WEIGHTS.old_score * old.hit.score / top
+        lacking = LEAST - WEIGHTS.overtaken - _ROUNDING - WEIGHTS.old_score * old.hit.score / top
         for new in news:
             missing = lacking - of_new[new.memory.id]
             if WEIGHTS.anchor * rarest + WEIGHTS.linked < missing or not _may_overtake(new, old):
@@ -217,9 +217,9 @@ def signs_of(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> Iterable[t
             if not common and not linked and similarity[new.memory.id] < _NEAR:
                 continue
             both = ((n, o) for n in most_relevant(new) for o in most_relevant(old)) if common else ()
-            shown = any(overtakes(n, o, asked) for n, o in both)
+            overtaken = any(overtakes(n, o, asked) for n, o in both)
             is_apart = new.said_at - old.said_at >= _LATER or new.has_figures or (linked and new.is_change)
-            if not shown and (old.talk_id in replacing or not is_apart):
+            if not overtaken and (old.talk_id in replacing or not is_apart):
                 continue
             signs = Signs(
                 old_score=old.hit.score / top,
@@ -228,10 +228,10 @@ def signs_of(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> Iterable[t
                 change=new.is_change,
                 has_figures=new.has_figures,
                 linked=linked,
-                shown=shown,
+                overtaken=overtaken,
                 length=new.length,
             )
-            yield signs, shown, old.memory, new.memory
+            yield signs, overtaken, old.memory, new.memory
 
 
 def _without_questions(read: Sequence[_Read]) -> list[_Read]:
@@ -288,12 +288,12 @@ def _may_overtake(new: _Read, old: _Read) -> bool:
     return new.speaker is None or old.speaker is None or new.speaker == old.speaker
 
 
-def with_added(told: Sequence[Hit], found: Sequence[Hit], newer: Mapping[str, Newer]) -> list[Hit]:
+def with_added(shown: Sequence[Hit], found: Sequence[Hit], newer: Mapping[str, Newer]) -> list[Hit]:
     """The hits to show, best first. Each newer one that is not among them is added ahead of its older one."""
     by_id = {hit.memory.id: hit for hit in found}
-    known = {hit.memory.id for hit in told}
+    known = {hit.memory.id for hit in shown}
     added: dict[str, Hit] = {}
-    for hit in told:
+    for hit in shown:
         version = newer.get(hit.memory.id)
         if version is not None and version.id not in known:
             added.setdefault(version.id, by_id[version.id])
@@ -301,11 +301,11 @@ def with_added(told: Sequence[Hit], found: Sequence[Hit], newer: Mapping[str, Ne
     return list(added.values())
 
 
-def newest_first(told: Sequence[Hit], newer: Mapping[str, Newer]) -> list[Hit]:
+def newest_first(shown: Sequence[Hit], newer: Mapping[str, Newer]) -> list[Hit]:
     """The hits in the order in which they are shown: each newer one takes the position of the older one above it."""
-    by_id = {hit.memory.id: hit for hit in told}
+    by_id = {hit.memory.id: hit for hit in shown}
     ordered: dict[str, Hit] = {}
-    for hit in told:
+    for hit in shown:
         version = newer.get(hit.memory.id)
         if version is not None and version.id in by_id:
             ordered.setdefault(version.id, by_id[version.id])

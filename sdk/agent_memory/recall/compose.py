@@ -24,14 +24,14 @@ from agent_memory.models import (
     now,
 )
 from agent_memory.recall.archive import Conversation
-from agent_memory.recall.bearing import bearing, nearness, relevance_of_all
 from agent_memory.recall.bm25 import Bm25, words
 from agent_memory.recall.budget import HINTS, TURNS, Fit, fit
 from agent_memory.recall.changes import Newer, newer_versions, newest_first, with_added
 from agent_memory.recall.excerpts import shortened
-from agent_memory.recall.hints import untold
+from agent_memory.recall.hints import unshown
 from agent_memory.recall.oneself import NEAREST, asks_for_all, asks_of_self
 from agent_memory.recall.questions import Question
+from agent_memory.recall.relevance import nearness, relevance_of_all, worth_showing
 from agent_memory.recall.render import (
     Line,
     archive_line,
@@ -73,7 +73,7 @@ _WORTH_CUTTING = 1.3
 """A turn is cut if it is longer than its shown part by this factor. A choice."""
 _SAME_WORDS = 2 / 3
 """Minimum share of a fact's words in its source turn for the turn to say the fact."""
-_TOLD = 0.4
+_REPEATED = 0.4
 """Minimum share of a turn's words in its facts for these to stand for the turn.
 
 Of 100 words of the right answers, contexts of LoCoMo and REALTALK have 79.3 and 64.5; with 2/3 79.3 and 64.3, with 1/4
@@ -117,47 +117,47 @@ class Wanted:
 def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
     """The context, made from what was found."""
     query, settings = wanted.query, wanted.settings
-    cosines = calibration_of(wanted.embedding_model)
-    shown = _shown(parts.turns, query)
-    unshown = (hit for hit in parts.hits if not _is_shown(hit.memory, shown))
-    hits = [hit for hit in unshown if not repeats_question(hit.memory, query, now())]
+    calibration = calibration_of(wanted.embedding_model)
+    recent = _recent(parts.turns, query)
+    new = (hit for hit in parts.hits if not _is_recent(hit.memory, recent))
+    hits = [hit for hit in new if not repeats_question(hit.memory, query, now())]
     standing = {hit.memory.id for hit in parts.standing}
     found = [hit for hit in hits if hit.memory.id not in standing]
     past = wanted.as_of is not None
-    best = bearing(found, query, settings.context_least, wanted.limit, cosines, _longest(wanted), past=past)
+    best = worth_showing(found, query, settings.context_least, wanted.limit, calibration, _longest(wanted), past=past)
     is_guess = not best and asks_of_self(query)
     if is_guess:
-        best = bearing(found, query, 0.0, wanted.limit, cosines, _longest(wanted), past=past)[:NEAREST]
+        best = worth_showing(found, query, 0.0, wanted.limit, calibration, _longest(wanted), past=past)[:NEAREST]
     best = [*parts.standing, *_with_conditions(parts.conditions, best, found)]
     near = [hit for hit in _without_repeats(best) if hit.memory.id not in standing][: wanted.limit]
     newer = {} if past else _newer(found, query, near)
-    told = with_added(near, found, newer)
-    profile = _profile_lines(parts.profile, query, found, told, cosines) if told else []
+    shown = with_added(near, found, newer)
+    profile = _profile_lines(parts.profile, query, found, shown, calibration) if shown else []
     known = bool(hits or parts.profile)
-    is_answered = told and (not is_guess or asks_for_all(query))
+    is_answered = shown and (not is_guess or asks_for_all(query))
     is_nothing = parts.question is not None and not is_answered and known and not parts.degraded
-    before = [query, *(turn.content for turn in shown)]
+    before = [query, *(turn.content for turn in recent)]
     lines: dict[str, list[Line]] = {
-        "nothing": [nothing_line(query, anything=bool(told))] if is_nothing and says_something(query) else [],
+        "nothing": [nothing_line(query, anything=bool(shown))] if is_nothing and says_something(query) else [],
         "standing": [standing_line(hit.memory, wanted.zone) for hit in parts.standing],
         "memories": [],
         TURNS: turn_lines(parts.turns, query),
-        HINTS: [hint_line(hit, wanted.zone) for hit in untold(parts.hints, told, before, settings)],
+        HINTS: [hint_line(hit, wanted.zone) for hit in unshown(parts.hints, shown, before, settings)],
         "state": state_lines(parts.state.state) if parts.state else [],
         "summary": summary_lines(parts.summary),
         "profile": profile,
         "archive": [archive_line(account, wanted.zone) for account in parts.archive],
         "static": static_lines(parts.static, query),
     }
-    kept = _kept(lines, told, newer, wanted, tokens)
-    recent = [{"role": line.used["role"], "content": line.text} for line in reversed(kept.kept[TURNS])]
+    kept = _kept(lines, shown, newer, wanted, tokens)
+    messages = [{"role": line.used["role"], "content": line.text} for line in reversed(kept.kept[TURNS])]
     used = [line.used for name, part in kept.kept.items() if name not in (TURNS, "nothing") for line in part]
     ids = {item.get("id") for item in used}
     if parts.conditions:
         parts.decisions["conditions"] = f"told: {len(ids & {hit.memory.id for hit in parts.conditions})}"
     context = Context(
         text=kept.text,
-        messages=([{"role": "system", "content": kept.text}] if kept.text else []) + recent,
+        messages=([{"role": "system", "content": kept.text}] if kept.text else []) + messages,
         used=used + [line.used for line in reversed(kept.kept[TURNS])],
         left_out=[line.used for line in kept.left_out],
         tokens=kept.tokens,
@@ -165,21 +165,21 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
         decisions=parts.decisions,
     )
     if parts.question is not None:
-        context.relevance = round(relevance_of_all(hit for hit in told if hit.memory.id in ids), 4)
+        context.relevance = round(relevance_of_all(hit for hit in shown if hit.memory.id in ids), 4)
     context.skipped_reason = _why_empty(context, parts)
     return context
 
 
 def _kept(
     lines: dict[str, list[Line]],
-    told: Sequence[Hit],
+    shown: Sequence[Hit],
     newer: Mapping[str, Newer],
     wanted: Wanted,
     tokens: TokenCounter,
 ) -> Fit:
     """The lines that fit, including those of memories. A line is marked as older only if the newer one fits too."""
     while True:
-        lines["memories"] = _memory_lines(told, newer, wanted, tokens)
+        lines["memories"] = _memory_lines(shown, newer, wanted, tokens)
         kept = fit(lines, tokens, wanted.budget, wanted.format)
         ids = {line.used["id"] for line in kept.kept["memories"]}
         marked = {memory_id: one for memory_id, one in newer.items() if one.id in ids}
@@ -189,13 +189,13 @@ def _kept(
         newer = marked
 
 
-def _memory_lines(told: Sequence[Hit], newer: Mapping[str, Newer], wanted: Wanted, tokens: TokenCounter) -> list[Line]:
+def _memory_lines(shown: Sequence[Hit], newer: Mapping[str, Newer], wanted: Wanted, tokens: TokenCounter) -> list[Line]:
     """The lines of the memories to show, each placed below a newer one about the same thing.
 
     A long turn is cut to the stretch that bears on the query. The best turns are cut only if all lines need more than
     the budget, later ones always.
     """
-    places = {hit.memory.id: f"{place:03}" for place, hit in enumerate(newest_first(told, newer))}
+    places = {hit.memory.id: f"{place:03}" for place, hit in enumerate(newest_first(shown, newer))}
     newest = {one.id for one in newer.values()}
 
     def line_of(hit: Hit) -> Line:
@@ -204,17 +204,17 @@ def _memory_lines(told: Sequence[Hit], newer: Mapping[str, Newer], wanted: Wante
         line = memory_line(hit.memory, hit.score, newer=older, is_newer=is_newer, zone=wanted.zone)
         return replace(line, place=places[memory_id])
 
-    lines = [line_of(hit) for hit in told]
-    weights = Bm25({hit.memory.id: hit.memory.content for hit in told}).weights(query_terms(wanted.query))
+    lines = [line_of(hit) for hit in shown]
+    weights = Bm25({hit.memory.id: hit.memory.content for hit in shown}).weights(query_terms(wanted.query))
     longest = _longest(wanted)
 
     def cut(first: int, last: int, characters: int) -> None:
-        for place in range(first, min(last, len(told))):
-            memory = told[place].memory
+        for place in range(first, min(last, len(shown))):
+            memory = shown[place].memory
             if len(told_by(memory)) > _WORTH_CUTTING * characters:
                 lines[place] = shortened(lines[place], memory, weights, characters)
 
-    cut(_BEST, len(told), int(longest * _BRIEF))
+    cut(_BEST, len(shown), int(longest * _BRIEF))
     if sum(tokens.count(line.dated) for line in lines) > wanted.budget:
         cut(0, _BEST, longest)
     return lines
@@ -241,8 +241,8 @@ def _without_repeats(best_first: Sequence[Hit]) -> list[Hit]:
         turns = {(memory.user_id, memory.thread_id, turn) for turn in memory.source_turn_ids}
         if memory.kind == "chunk":
             own = set(words(spoken(memory)))
-            told = set().union(*(facts.get(turn, ()) for turn in turns))
-            if told and len(own & told) >= _TOLD * len(own):
+            repeated = set().union(*(facts.get(turn, ()) for turn in turns))
+            if repeated and len(own & repeated) >= _REPEATED * len(own):
                 continue
             for turn in turns:
                 chunks.setdefault(turn, set()).update(own)
@@ -264,30 +264,30 @@ def _with_conditions(conditions: Sequence[Hit], best: Sequence[Hit], found: Sequ
     return [*binding.values(), *(hit for hit in best if hit.memory.id not in binding)]
 
 
-def _is_shown(memory: Memory, shown: Sequence[Turn]) -> bool:
+def _is_recent(memory: Memory, recent: Sequence[Turn]) -> bool:
     """Whether a memory is one of the last turns, which the agent sees anyway."""
-    here = {(turn.user_id, turn.thread_id, turn.id) for turn in shown}
+    here = {(turn.user_id, turn.thread_id, turn.id) for turn in recent}
     return memory.kind == "chunk" and (memory.user_id, memory.thread_id, memory.source_turn_ids[0]) in here
 
 
-def _newer(found: Sequence[Hit], query: str, told: Sequence[Hit]) -> dict[str, Newer]:
+def _newer(found: Sequence[Hit], query: str, shown: Sequence[Hit]) -> dict[str, Newer]:
     """The newer versions among memories of the same user or group: statements of others replace nothing."""
     owners = dict.fromkeys(hit.group for hit in found)
     parts = ([hit for hit in found if hit.group == owner] for owner in owners)
-    return {memory_id: newer for part in parts for memory_id, newer in newer_versions(part, query, told).items()}
+    return {memory_id: newer for part in parts for memory_id, newer in newer_versions(part, query, shown).items()}
 
 
 def _profile_lines(
-    profile: UserProfile | None, query: str, found: Sequence[Hit], told: Sequence[Hit], cosines: Calibration
+    profile: UserProfile | None, query: str, found: Sequence[Hit], shown: Sequence[Hit], calibration: Calibration
 ) -> list[Line]:
     """The lines of the profile that are relevant to the question and that no memory shows, the most relevant first."""
     if profile is None:
         return []
     lines = profile.lines()
-    known = {hit.memory.id for hit in told}
+    known = {hit.memory.id for hit in shown}
     if asks_for_all(query):
         return [profile_line(line.text, line.memory_ids) for line in lines if known.isdisjoint(line.memory_ids)]
-    near = {hit.memory.id: nearness(hit.similarity, cosines) for hit in found if hit.similarity is not None}
+    near = {hit.memory.id: nearness(hit.similarity, calibration) for hit in found if hit.similarity is not None}
     coverage = Bm25({line.text: line.text for line in lines}).coverage(query_terms(query))
     chosen: dict[ProfileLine, float] = {}
     for line in lines:
@@ -305,7 +305,7 @@ def static_lines(facts: Sequence[Memory], query: str) -> list[Line]:
     return [memory_line(fact) for fact in sorted(facts, key=lambda fact: -matches[fact.id])]
 
 
-def _shown(turns: Sequence[Turn], query: str) -> Sequence[Turn]:
+def _recent(turns: Sequence[Turn], query: str) -> Sequence[Turn]:
     """The last turns, without the question if it is stored already: the caller sends the question anyway."""
     asked = bool(turns) and turns[-1].role == "user" and turns[-1].content.strip() == query.strip()
     return (turns[:-1] if asked else turns)[-LAST_TURNS:]
@@ -318,7 +318,7 @@ def summary_lines(summary: ThreadSummary | None) -> list[Line]:
 
 def turn_lines(turns: Sequence[Turn], query: str) -> list[Line]:
     """The last turns before the question, the newest first."""
-    return [_turn_line(turn) for turn in reversed(_shown(turns, query))]
+    return [_turn_line(turn) for turn in reversed(_recent(turns, query))]
 
 
 def _turn_line(turn: Turn) -> Line:

@@ -15,11 +15,11 @@ from operator import mul
 from agent_memory.calibration import Calibration
 from agent_memory.language.tasks import EmbeddingModel, Vector
 from agent_memory.models import Hit, Memory
-from agent_memory.recall.bearing import nearness
+from agent_memory.recall.relevance import nearness
 
 CONDITIONS_READ = 10
 """Memories that are read for a subject. A choice."""
-CONDITIONS_TOLD = 3
+CONDITIONS_SHOWN = 3
 """Maximum conditions in a context. A choice."""
 ASKED = 1.0
 """Minimum nearness of a question to a request of a subject. Chosen with the next on the seen half of
@@ -83,29 +83,29 @@ class SubjectVectors:
 
 
 def conditions_asked_for(
-    vector: Vector, subjects: Sequence[tuple[list[Vector], Vector]], cosines: Calibration
+    vector: Vector, subjects: Sequence[tuple[list[Vector], Vector]], calibration: Calibration
 ) -> list[Vector]:
     """The vectors of conditions that an answer to a question must respect; mostly none.
 
     Args:
         vector: That of the question.
         subjects: Those of the subjects.
-        cosines: The calibration of the embedding model.
+        calibration: The calibration of the embedding model.
     """
     return [
         conditions
         for requests, conditions in subjects
-        if max(nearness(_cosine(vector, request), cosines) for request in requests) >= ASKED
+        if max(nearness(_cosine(vector, request), calibration) for request in requests) >= ASKED
     ]
 
 
-def binding(found: Sequence[tuple[Memory, float]], cosines: Calibration) -> list[Hit]:
+def binding(found: Sequence[tuple[Memory, float]], calibration: Calibration) -> list[Hit]:
     """The memories that are near enough to the conditions by which they were found, the nearest first."""
-    near = sorted((one for one in found if nearness(one[1], cosines) >= BINDS), key=lambda one: -one[1])
+    near = sorted((one for one in found if nearness(one[1], calibration) >= BINDS), key=lambda one: -one[1])
     best: dict[str, Hit] = {}  # two subjects may find one memory
     for memory, similarity in near:
         best.setdefault(memory.id, Hit(memory=memory, score=similarity))
-    return [*best.values()][:CONDITIONS_TOLD]
+    return [*best.values()][:CONDITIONS_SHOWN]
 
 
 def _mean(vectors: Sequence[Vector]) -> Vector:

@@ -198,18 +198,18 @@ async def _gather(recaller: Recaller, request: ContextRequest, read: Read, gate:
     loop = asyncio.get_running_loop()
     timeout = recaller.timeout(request)
     deadline = loop.time() + timeout
-    told = (request.budget, request.format, recaller.tokens)
+    limits = (request.budget, request.format, recaller.tokens)
 
     async def turns() -> None:
         window = read.documents.window
         recent = [one.turn for one in await read.turns if window.shows(one.turn, one.ts)]
         # Chat models refuse a tool's answer without its call.
         parts.turns = [turn for turn in recent if turn.role in ("user", "agent")]
-        early.tell(TURNS, turn_lines(parts.turns, request.query), *told)
+        early.tell(TURNS, turn_lines(parts.turns, request.query), *limits)
 
     async def static() -> None:
         parts.static = await recaller.static.all()
-        early.tell("static", static_lines(parts.static, request.query[:LONGEST_QUERY]), *told)
+        early.tell("static", static_lines(parts.static, request.query[:LONGEST_QUERY]), *limits)
 
     async def archive() -> None:
         assert trigger is not None
@@ -239,8 +239,8 @@ async def _gather(recaller: Recaller, request: ContextRequest, read: Read, gate:
     if request.as_of is None:
         parts.summary, parts.state = read.documents.summary, read.documents.state
         stored = read.documents.profile
-        early.tell("state", state_lines(parts.state.state) if parts.state else (), *told)
-        early.tell("summary", summary_lines(parts.summary), *told)
+        early.tell("state", state_lines(parts.state.state) if parts.state else (), *limits)
+        early.tell("summary", summary_lines(parts.summary), *limits)
     if thread is not None:
         work[TURNS] = asyncio.ensure_future(turns())
     if gate.search:

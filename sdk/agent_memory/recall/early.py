@@ -60,15 +60,15 @@ def tell(name: str, lines: Sequence[Line], budget: int, form: ContextFormat, tok
 
 async def stream(build: Callable[[], Coroutine[Any, Any, Context]]) -> AsyncIterator[ContextSection]:
     """The early sections of a context that `build` makes, and then the whole of it."""
-    told: asyncio.Queue[ContextSection | None] = asyncio.Queue()
-    token = _listener.set(told.put_nowait)
+    sections: asyncio.Queue[ContextSection | None] = asyncio.Queue()
+    token = _listener.set(sections.put_nowait)
     try:
         task = asyncio.create_task(build())
     finally:
         _listener.reset(token)
-    task.add_done_callback(lambda _: told.put_nowait(None))
+    task.add_done_callback(lambda _: sections.put_nowait(None))
     try:
-        while (section := await told.get()) is not None:
+        while (section := await sections.get()) is not None:
             yield section
         yield whole(await task)
     finally:

@@ -14,9 +14,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from agent_memory.calibration import (
-    LEAST_TOLD,
+    LEAST_REPEATED,
     OTHERS,
-    PARTS_TOLD,
+    PARTS_SHOWN,
     RECENCY_HALF_LIFE_DAYS,
     RRF_K,
     SIGNS,
@@ -25,10 +25,10 @@ from agent_memory.calibration import (
     Calibration,
 )
 from agent_memory.models import FoundBy, Hit, Memory, now
-from agent_memory.recall.bearing import relevance_of, signs
 from agent_memory.recall.bm25 import Bm25, words
 from agent_memory.recall.dates import Period, beside_event, date_terms, times_of
 from agent_memory.recall.explain import explained, shared_terms
+from agent_memory.recall.relevance import relevance_of, signs
 from agent_memory.recall.talk import Talk, asks_of_agent, is_question_alone, only_asks
 from agent_memory.settings import RecallSettings
 from agent_memory.store.chunks import spoken, words_of
@@ -80,14 +80,14 @@ def rank(
     times: Sequence[Period] = (),
     limit: int | None = None,
     past: bool = False,
-    cosines: Calibration = OTHERS,
+    calibration: Calibration = OTHERS,
 ) -> list[Hit]:
     """Ranks candidates, best first, at most `limit`. The parts in `why` add up to the score.
 
     `times` are those named in the query, `at` is the time of the query (default: now). Raw turns rank a little below
     what was derived from them, and far below if they are outdated, unless the query is about the past (`past`). A turn
     is left out if a memory derived from it ranks at least as high and has enough of its words. What an agent said ranks
-    below what users said, unless the query asks for it. `cosines` is the calibration of the embedding model, which
+    below what users said, unless the query asks for it. `calibration` is that of the embedding model, which
     gives each hit's relevance.
     """
     found = {candidate.memory.id: candidate for candidate in candidates}
@@ -115,7 +115,7 @@ def rank(
     coverage = index.coverage(terms)
     matched = _totals(parts)
     highest = max(matched.values(), default=0.0)
-    signs_of = {key: signs(one.memory, one.similarity, coverage[key], cosines) for key, one in found.items()}
+    signs_of = {key: signs(one.memory, one.similarity, coverage[key], calibration) for key, one in found.items()}
     _add(parts, "signs", {key: SIGNS * highest * sign for key, sign in signs_of.items()})
     if not of_agent:
         by_agent = {key: score for key, score in _totals(parts).items() if found[key].memory.source == "agent"}
@@ -136,7 +136,7 @@ def rank(
     def hit(memory: Memory) -> Hit:
         score, similarity = scores[memory.id], found[memory.id].similarity
         share = matched[memory.id] / highest if highest > 0 else 0.0
-        relevance = relevance_of(memory, similarity, coverage[memory.id], share, cosines)
+        relevance = relevance_of(memory, similarity, coverage[memory.id], share, calibration)
         why, found_by = parts[memory.id], found[memory.id].found_by
         return Hit(
             memory=memory,
@@ -233,8 +233,8 @@ def _repeated_turns(memories: Sequence[Memory], scores: Mapping[str, float]) -> 
         others = [memory for memory in derived[chunk.source_turn_ids[0]] if memory.thread_id in threads]
         if others and max(scores[memory.id] for memory in others) >= scores[chunk.id]:
             own = set(words(spoken(chunk)))
-            told = {word for memory in others for word in words(memory.content)}
-            if len(own & told) >= LEAST_TOLD * len(own):
+            repeated = {word for memory in others for word in words(memory.content)}
+            if len(own & repeated) >= LEAST_REPEATED * len(own):
                 superfluous.add(chunk.id)
     return superfluous
 
@@ -251,7 +251,7 @@ def _without_repeats(ranked: Iterable[Memory], overlap: float, limit: int) -> li
         if len(kept) == limit:
             break
         turn = (memory.thread_id, memory.source_turn_ids[0]) if memory.kind == "chunk" else None
-        if turn is not None and parts[turn] == PARTS_TOLD:
+        if turn is not None and parts[turn] == PARTS_SHOWN:
             continue
         own = _said(memory)
         if not any(own.repeats(other, overlap) for _, other in kept):

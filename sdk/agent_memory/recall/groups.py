@@ -10,7 +10,7 @@ from heapq import merge
 
 from agent_memory.errors import AgentMemoryError, InvalidInput
 from agent_memory.models import Hit, SearchFilters
-from agent_memory.recall.conditions import CONDITIONS_TOLD
+from agent_memory.recall.conditions import CONDITIONS_SHOWN
 from agent_memory.recall.search import Found, search
 from agent_memory.recall.searcher import Searcher
 from agent_memory.rules.switches import Asked, known_rules
@@ -48,9 +48,9 @@ def merged(own: Sequence[Hit], found: Mapping[str, Sequence[Hit]]) -> list[Hit]:
 
 
 def with_conditions_of_groups(own: Sequence[Hit], found: Mapping[str, Found]) -> list[Hit]:
-    """The conditions of a user, then the nearest `CONDITIONS_TOLD` of groups, so that neither hides the other."""
+    """The conditions of a user, then the nearest `CONDITIONS_SHOWN` of groups, so that neither hides the other."""
     shared = [hit for group, one in found.items() for hit in _of_group(group, one.conditions)]
-    return [*own, *sorted(shared, key=lambda hit: -hit.score)[:CONDITIONS_TOLD]]
+    return [*own, *sorted(shared, key=lambda hit: -hit.score)[:CONDITIONS_SHOWN]]
 
 
 def _of_group(group: str, hits: Sequence[Hit]) -> list[Hit]:

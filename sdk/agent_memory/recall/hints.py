@@ -66,16 +66,16 @@ async def find_hints(
     return sorted(hits, key=lambda hit: (-hit.score, hit.memory.id))
 
 
-def untold(hints: Sequence[Hit], told: Sequence[Hit], said: Sequence[str], settings: RecallSettings) -> list[Hit]:
+def unshown(hints: Sequence[Hit], shown: Sequence[Hit], said: Sequence[str], settings: RecallSettings) -> list[Hit]:
     """The best hints that add to the rest of the context.
 
     Args:
         hints: The relevant hints, best first.
-        told: The memories that the context shows.
+        shown: The memories that the context shows.
         said: What the agent already sees: the question and the last turns.
         settings: How many hints there may be, and what counts as a repetition.
     """
-    known = [hit.memory for hit in told]
+    known = [hit.memory for hit in shown]
     texts = [set(words(text)) for text in (*said, *(memory.content for memory in known))]
     chosen: list[Hit] = []
     for hint in hints:

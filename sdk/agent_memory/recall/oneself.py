@@ -111,10 +111,10 @@ async def all_known(
     """What is known of a user, the most important first, without talk and accounts of conversations. One query."""
     sql = search_queries.most_important(where)
     found = await searcher.read(sql, partition, {**parameters, "limit": limit})
-    return [told(in_zone(one.memory, searcher.zone)) for one in found]
+    return [as_hit(in_zone(one.memory, searcher.zone)) for one in found]
 
 
-def told(memory: Memory) -> Hit:
+def as_hit(memory: Memory) -> Hit:
     """A memory as a hit of a question for all of them: its importance counts."""
     parts = {"importance": memory.importance}
     explanation = explained(parts, (), None, ())

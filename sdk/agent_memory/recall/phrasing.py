@@ -81,8 +81,8 @@ def speakers(said: Iterable[Said]) -> frozenset[Speaker]:
 def subject_of(question: str) -> str:
     """What a question is about, without words about the form of the answer or about an order of topics."""
     first, *others = sentences(question) or [question]
-    told = [one for one in others if not _ABOUT_FORM.search(one)]
-    question = question if len(told) == len(others) else " ".join([first, *told])
+    kept = [one for one in others if not _ABOUT_FORM.search(one)]
+    question = question if len(kept) == len(others) else " ".join([first, *kept])
     rest = _ABOUT_ORDER.sub(" ", question)
     if rest == question:
         return question

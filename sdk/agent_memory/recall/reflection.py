@@ -56,7 +56,7 @@ async def reflect_on(tools: Tools, user_id: str, question: str, hits: Sequence[H
         rejected = list(answer.rejected)
         kept = [one for one in answer.output.sentences if not _is_unsafe(one.text, rejected)]
         if answer.model != OfflineChat.MODEL_ID:  # its sentences are those of the notes
-            kept, cost = await _bearing(tools, kept, texts, rejected)
+            kept, cost = await _on_their_evidence(tools, kept, texts, rejected)
             usage += cost
     except ModelError as error:
         usage += Usage.model_validate(error.cost)
@@ -105,7 +105,7 @@ def _is_unsafe(text: str, rejected: list[str]) -> bool:
     return bool(found)
 
 
-async def _bearing(
+async def _on_their_evidence(
     tools: Tools, sentences: Sequence[CitedText], texts: dict[str, str], rejected: list[str]
 ) -> tuple[list[CitedText], Usage]:
     """The sentences that share a word with their evidence, or are similar to it by the embedding model."""

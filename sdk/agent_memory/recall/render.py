@@ -262,18 +262,18 @@ def _together(lines: Sequence[Line]) -> list[Line]:
     for place, line in enumerate(lines):
         if line.talk is not None:
             talks[line.section, line.talk.thread_id, line.talk.head].append((line.talk.position, place))
-    told = {place: line for place, line in enumerate(lines) if line.talk is None}
+    joined = {place: line for place, line in enumerate(lines) if line.talk is None}
     for spots in talks.values():
         stretch: list[int] = []
         for _, place in sorted(spots):
             length = sum(len(lines[one].text) for one in (*stretch, place))
             if stretch and joins(lines[stretch[-1]], lines[place]) and length <= _LONGEST_TALK:
-                told.pop(min(stretch))
+                joined.pop(min(stretch))
             else:
                 stretch = []
             stretch.append(place)
-            told[min(stretch)] = _joined([lines[one] for one in stretch])
-    return [told[place] for place in sorted(told)]
+            joined[min(stretch)] = _joined([lines[one] for one in stretch])
+    return [joined[place] for place in sorted(joined)]
 
 
 def _joined(lines: Sequence[Line]) -> Line:

@@ -191,7 +191,7 @@ async def _search(
         times=times,
         limit=max(limit, best),
         past="as_of" in filters,
-        cosines=calibration_of(searcher.embeddings.model_id),
+        calibration=calibration_of(searcher.embeddings.model_id),
     )
     if searcher.chat is not None and best and len(hits) > 1:
         first, failure = await rerank(hits[:best], _dated_text, query, searcher.chat, searcher.settings.rerank_timeout)
@@ -280,32 +280,32 @@ async def _standing(searcher: Searcher, sought: Sought, degraded: list[str]) -> 
 
 async def _conditions(searcher: Searcher, sought: Sought, degraded: list[str]) -> list[Hit]:
     """The conditions that an answer must respect; none without vectors that show what a question is about."""
-    cosines = calibration_of(searcher.embeddings.model_id)
+    calibration = calibration_of(searcher.embeddings.model_id)
     vector = await sought.vector
-    if vector is None or cosines.answering is None:
+    if vector is None or calibration.answering is None:
         return []
     try:
         subjects = await searcher.subjects.of(searcher.embeddings)
     except AgentMemoryError as error:
         degraded.append(f"conditions: {error}")
         return []
-    sql, asked = search_queries.facts(sought.where), conditions_asked_for(vector, subjects, cosines)
+    sql, asked = search_queries.facts(sought.where), conditions_asked_for(vector, subjects, calibration)
     near = await asyncio.gather(
         *(_near(searcher, sought, sql, one, CONDITIONS_READ, "conditions", degraded) for one in asked)
     )
-    return binding([pair for pairs in near for pair in pairs], cosines)
+    return binding([pair for pairs in near for pair in pairs], calibration)
 
 
 async def _preferred(searcher: Searcher, sought: Sought, asked: str, degraded: list[str]) -> list[Hit]:
     """The preferences that bear on a request for advice; none for other queries, or without a vector."""
-    cosines = calibration_of(searcher.embeddings.model_id)
-    if not asks_for_advice(asked) or cosines.answering is None:
+    calibration = calibration_of(searcher.embeddings.model_id)
+    if not asks_for_advice(asked) or calibration.answering is None:
         return []
     vector = await sought.vector
     if vector is None:
         return []
     sql = search_queries.preferences(sought.where)
-    return preferred(await _near(searcher, sought, sql, vector, PREFERENCES_READ, "preferences", degraded), cosines)
+    return preferred(await _near(searcher, sought, sql, vector, PREFERENCES_READ, "preferences", degraded), calibration)
 
 
 async def _near(

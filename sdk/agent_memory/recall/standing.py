@@ -11,27 +11,27 @@ from collections.abc import Sequence
 
 from agent_memory.calibration import Calibration
 from agent_memory.models import Hit, Memory
-from agent_memory.recall.bearing import nearness
 from agent_memory.recall.bm25 import words
+from agent_memory.recall.relevance import nearness
 from agent_memory.text.instructions import standing_instruction
 from agent_memory.text.sentences import sentences
 from agent_memory.text.terms import query_terms
 
 STANDING_READ = 20
 """Requirements that are read for a question."""
-STANDING_TOLD = 3
+STANDING_SHOWN = 3
 """Maximum instructions in a context. A choice, as is the next."""
 STANDING_NEAR = 1.0
 """Minimum nearness at which an instruction applies to a question that has no word of its subject."""
 
 
-def applying(found: Sequence[tuple[Memory, float]], query: str, cosines: Calibration) -> list[Hit]:
+def applying(found: Sequence[tuple[Memory, float]], query: str, calibration: Calibration) -> list[Hit]:
     """The instructions that apply to a question: those whose subject it meets, nearest first, then the general ones.
 
     Args:
         found: Requirements, with their cosines to the question.
         query: The question.
-        cosines: The calibration of the embedding model.
+        calibration: The calibration of the embedding model.
     """
     asked = _stems(query)
     ranks: list[tuple[bool, float, Hit]] = []
@@ -39,11 +39,11 @@ def applying(found: Sequence[tuple[Memory, float]], query: str, cosines: Calibra
         subject = _subject(memory)
         if subject is None:
             continue
-        near = nearness(similarity, cosines)
+        near = nearness(similarity, calibration)
         met = not subject or not asked.isdisjoint(_stems(subject)) or near >= STANDING_NEAR
         if met:
             ranks.append((not subject, -near, Hit(memory=memory, score=similarity, similarity=similarity)))
-    return [hit for *_, hit in sorted(ranks, key=lambda rank: rank[:2])][:STANDING_TOLD]
+    return [hit for *_, hit in sorted(ranks, key=lambda rank: rank[:2])][:STANDING_SHOWN]
 
 
 def _stems(text: str) -> set[str]:

@@ -14,7 +14,7 @@ from typing import Any
 from agent_memory.errors import AgentMemoryError
 from agent_memory.models import Hit, SearchFilters, now, there
 from agent_memory.recall.fresh import as_candidates, read_fresh
-from agent_memory.recall.oneself import all_known, asks_for_all, told
+from agent_memory.recall.oneself import all_known, as_hit, asks_for_all
 from agent_memory.recall.searcher import Searcher
 from agent_memory.recall.timed import conversation_asked_for, said_in, said_within, times_asked_for
 
@@ -71,7 +71,7 @@ async def _lately(searcher: Searcher, partition: Sequence[str], wanted: Wanted, 
     """Turns that are not indexed yet, as hits."""
     turns = await read_fresh(searcher, partition, wanted.terms, wanted.filters, degraded, wanted.limit)
     try:
-        return [told(one.memory) for one in await as_candidates(searcher, turns)]
+        return [as_hit(one.memory) for one in await as_candidates(searcher, turns)]
     except AgentMemoryError as error:
         logger.warning("What was said lately could not be read: %s", error)
         degraded.append(f"fresh turns: {error}")
