@@ -3,7 +3,6 @@
 import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from operator import mul
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from agent_memory.language.tasks import Embedded
 from agent_memory.models import Memory
 from agent_memory.recall.conditions import BINDS, SUBJECTS, SubjectVectors, binding, conditions_asked_for
 from agent_memory.recall.relevance import nearness
+from agent_memory.text.likeness import cosine
 
 LABELLED = json.loads((Path(__file__).parents[1] / "data/labelled/conditions.json").read_text())
 SUBJECT_NAMES = ("food", "body")
@@ -137,19 +137,19 @@ async def test_without_the_examples_only_the_conditions_are_missing():
 async def test_most_requests_and_conditions_are_found_and_hardly_others():
     """On the half of the labelled set that the thresholds were not chosen on."""
     model = default_embeddings()
-    cosines, labelled = calibration_of(model.model_id), LABELLED["fresh"]
+    calibration, labelled = calibration_of(model.model_id), LABELLED["fresh"]
     subjects = await SubjectVectors().of(model)
     asked: dict[str, list[list[bool]]] = {}
     bound: dict[str, list[list[bool]]] = {}
     for name, texts in labelled["questions"].items():
         for vector in (await model.embed(texts)).vectors:
-            wanted = conditions_asked_for(vector, subjects, cosines)
+            wanted = conditions_asked_for(vector, subjects, calibration)
             asked.setdefault(name, []).append([conditions in wanted for _, conditions in subjects])
     statements = [*labelled["statements"].items(), *labelled["of_others"].items()]
     for name, texts in statements:
         for vector in (await model.embed(texts)).vectors:
-            near = [sum(map(mul, vector, conditions)) for _, conditions in subjects]
-            bound.setdefault(name, []).append([nearness(cosine, cosines) >= BINDS for cosine in near])
+            near = [cosine(vector, conditions) for _, conditions in subjects]
+            bound.setdefault(name, []).append([nearness(one, calibration) >= BINDS for one in near])
     await model.close()
     for found, right, wrong in ((asked, 13, 0), (bound, 28, 2)):
         assert sum(one[place] for place, name in enumerate(SUBJECT_NAMES) for one in found[name]) >= right

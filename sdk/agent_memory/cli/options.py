@@ -20,7 +20,7 @@ import typer
 from agent_memory.cli.failures import with_hint
 from agent_memory.cli.terminal import stderr
 from agent_memory.cli.views import show_utc, show_zone_of
-from agent_memory.errors import ConfigurationError, InvalidInput, NotFound
+from agent_memory.errors import AgentMemoryError, ConfigurationError, InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from agent_memory import Memory
@@ -158,12 +158,17 @@ def is_url(store: str) -> bool:
     return store.startswith(("http://", "https://"))
 
 
+def no_store(path: str) -> AgentMemoryError:
+    """The error for a path at which no store is, with the command that creates one."""
+    missing = InvalidInput(f"there is no store at {path}")
+    return with_hint(missing, f"create one with: {invocation('ingest', 'FILE', '--store', path)}")
+
+
 @contextmanager
 def existing_store(path: str) -> Iterator[Memory]:
     """Opens a store that must exist: a mistyped path must not become a new, empty store."""
     if not is_url(path) and not Path(path).exists():
-        missing = InvalidInput(f"there is no store at {path}")
-        raise with_hint(missing, f"create one with: {invocation('ingest', 'FILE', '--store', path)}")
+        raise no_store(path)
     with any_store(path) as memory:
         yield memory
 

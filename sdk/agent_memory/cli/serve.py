@@ -20,8 +20,8 @@ from agent_memory.cli.options import (
     StoreFileOption,
     acting_as_operator,
     examples,
-    invocation,
     is_url,
+    no_store,
 )
 from agent_memory.cli.terminal import emit, stdout
 from agent_memory.errors import ConfigurationError, InvalidInput
@@ -226,8 +226,7 @@ def explore(
         _show(address, browser=browser)
         return
     if not Path(wanted).exists():
-        missing = InvalidInput(f"there is no store at {wanted}")
-        raise with_hint(missing, f"create one with: {invocation('ingest', 'FILE', '--store', wanted)}")
+        raise no_store(wanted)
     opened = False
 
     def on_address(url: str) -> None:

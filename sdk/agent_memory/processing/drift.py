@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from math import sqrt
 
 from agent_memory.language.tasks import Vector
 from agent_memory.processing.due import Work, joined, waiting_work
@@ -19,6 +18,7 @@ from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.counted import ThreadCounter
 from agent_memory.store.documents import Document
+from agent_memory.text.likeness import cosine
 
 SAYING = 2
 """How many user turns count as what the user says now. One alone is too often a "yes, that one"."""
@@ -64,7 +64,7 @@ def topic_changes(talk: Mapping[int, Vector], threshold: float) -> list[int]:
         if turn - start < TOPIC:
             continue
         saying = _sum([talk[position] for position in positions[turn : turn + SAYING]])
-        if 1.0 - _cosine(topic, saying) > threshold:
+        if any(topic) and any(saying) and 1.0 - cosine(topic, saying) > threshold:
             found.append(positions[turn])
             start = turn
     return found
@@ -80,8 +80,3 @@ def _by_turn(rows: Sequence[Document]) -> dict[int, Vector]:
 
 def _sum(vectors: Sequence[Vector]) -> Vector:
     return [sum(numbers) for numbers in zip(*vectors, strict=True)]
-
-
-def _cosine(one: Vector, other: Vector) -> float:
-    lengths = sqrt(sum(a * a for a in one) * sum(b * b for b in other))
-    return sum(a * b for a, b in zip(one, other, strict=True)) / lengths if lengths else 1.0

@@ -7,15 +7,14 @@ of that subject. The answer must respect those facts.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import mul
 
 from agent_memory.calibration import Calibration
 from agent_memory.language.tasks import EmbeddingModel, Vector
 from agent_memory.models import Hit, Memory
 from agent_memory.recall.relevance import nearness
+from agent_memory.text.likeness import cosine, middle
 
 CONDITIONS_READ = 10
 """Memories that are read for a subject. A choice."""
@@ -76,7 +75,7 @@ class SubjectVectors:
             texts = [text for subject in SUBJECTS for text in (*subject.requests, *subject.conditions)]
             vectors = iter((await model.embed(texts)).vectors)
             self._known[model.model_id] = [
-                ([next(vectors) for _ in subject.requests], _mean([next(vectors) for _ in subject.conditions]))
+                ([next(vectors) for _ in subject.requests], middle([next(vectors) for _ in subject.conditions]))
                 for subject in SUBJECTS
             ]
         return self._known[model.model_id]
@@ -95,7 +94,7 @@ def conditions_asked_for(
     return [
         conditions
         for requests, conditions in subjects
-        if max(nearness(_cosine(vector, request), calibration) for request in requests) >= ASKED
+        if max(nearness(cosine(vector, request), calibration) for request in requests) >= ASKED
     ]
 
 
@@ -106,14 +105,3 @@ def binding(found: Sequence[tuple[Memory, float]], calibration: Calibration) -> 
     for memory, similarity in near:
         best.setdefault(memory.id, Hit(memory=memory, score=similarity))
     return [*best.values()][:CONDITIONS_SHOWN]
-
-
-def _mean(vectors: Sequence[Vector]) -> Vector:
-    """The direction between vectors, with length 1."""
-    total = [math.fsum(numbers) for numbers in zip(*vectors, strict=True)]
-    length = math.hypot(*total) or 1.0
-    return [number / length for number in total]
-
-
-def _cosine(one: Vector, two: Vector) -> float:
-    return math.fsum(map(mul, one, two)) / ((math.hypot(*one) * math.hypot(*two)) or 1.0)

@@ -141,8 +141,9 @@ def telling_part(text: str, topic: str) -> str:
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    """The cosine of two vectors of length 1."""
-    return sum(a * b for a, b in zip(one, other, strict=True))
+    """The cosine of two vectors; 0.0 if one of them has no length."""
+    lengths = math.hypot(*one) * math.hypot(*other)
+    return sum(a * b for a, b in zip(one, other, strict=True)) / lengths if lengths else 0.0
 
 
 def _overlap(one: Set[str], other: Set[str]) -> float:
