@@ -92,3 +92,24 @@ async def test_a_question_in_the_words_of_the_old_value_leads_to_the_new_one() -
         text = (await alice.thread("today").context("Where does Alice live?")).text
     assert "Halle" in text
     assert "Leipzig" not in text
+
+
+async def test_a_correction_that_was_cut_off_marks_the_talk_when_it_is_repeated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    async with AsyncMemory.local(cadence=Cadence(idle_seconds=0)) as memory:
+        alice = memory.user("alice")
+        await alice.thread("hawaii").add("user", "My budget for the Hawaii trip is $10,000.", id="old")
+        assert await memory.drain(timeout=300) == 0
+        [budget] = await alice.memories()
+        with monkeypatch.context() as patched:
+            patched.setattr("agent_memory.remembering.by_hand.outdate_chunks", killed)
+            with pytest.raises(KeyboardInterrupt):
+                await alice.update(budget.id, content="My budget for the Hawaii trip is $15,000.")
+        assert await end_of_chunk(memory, "old") == [None]
+        made = await alice.update(budget.id, content="My budget for the Hawaii trip is $15,000.")
+        assert made.supersedes_ids == [budget.id]
+        assert await end_of_chunk(memory, "old") == [iso(made.created_at)]

@@ -203,8 +203,10 @@ async def corrected_before(
     if data is not None:
         data = (await kind_and_data(desk.store, desk.user_id, old.kind if old.type == "fact" else None, data))[1]
     told = await desk.screened(_version(old, old.content if content is None else content, {"data": data}, reason))
-    same = (told.content, told.data, told.metadata) == (made.content, made.data, made.metadata)
-    return (made, etag) if same else None
+    if (told.content, told.data, told.metadata) != (made.content, made.data, made.metadata):
+        return None
+    await outdate_chunks(desk.store, old, made, made.created_at)  # a killed process may not have
+    return made, etag
 
 
 async def mark(desk: Desk, memory: Memory, marks: Mapping[str, Any]) -> Memory:
