@@ -6,9 +6,10 @@ import pytest
 
 from agent_memory import AsyncMemory
 from agent_memory.language.offline.extract import of_turn
-from agent_memory.language.tasks import TurnView
+from agent_memory.language.tasks import ExtractedMemory, TurnView
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
+THURSDAY = datetime(2026, 3, 12, 9, tzinfo=UTC)
 PLAIN = [
     ("Ich heiße Jana.", "fact"),
     ("Seit Mai wohne ich in Wien.", "fact"),
@@ -63,9 +64,12 @@ LEFT = [
 ]
 
 
+def of(text: str, said_at: datetime) -> list[ExtractedMemory]:
+    return of_turn(TurnView(ref="t1", role="user", content=text, created_at=said_at), [])
+
+
 def memories(text: str) -> list[tuple[str, str | None]]:
-    turn = TurnView(ref="t1", role="user", content=text, created_at=AT)
-    return [(memory.content, memory.kind) for memory in of_turn(turn, [])]
+    return [(memory.content, memory.kind) for memory in of(text, AT)]
 
 
 @pytest.mark.parametrize(("text", "kind"), PLAIN)
@@ -141,3 +145,52 @@ async def test_a_speaker_with_a_name_has_a_profile_too():
         assert profile is not None
         assert "Wien" in profile.content
         assert "Leipzig" not in profile.content
+
+
+EVENTS = [
+    ("Gestern habe ich die Prüfung bestanden.", "11 March 2026"),
+    ("Am Montag habe ich mir ein neues Rad gekauft.", "9 March 2026"),
+    ("Ich habe am Montag ein Vorstellungsgespräch.", "16 March 2026"),
+    ("Mein Zahnarzttermin ist am 18. März um 10 Uhr.", "18 March 2026"),
+    ("El lunes tengo cita con el dentista.", "16 March 2026"),
+    ("El viernes pasado me operaron de la rodilla.", "6 March 2026"),
+    ("Hier j'ai vendu ma voiture.", "11 March 2026"),
+    ("Nous partons en vacances le 12 juillet.", "12 July 2026"),
+    ("Ieri ho venduto la macchina.", "11 March 2026"),
+    ("Domani parto per Genova con mia moglie.", "13 March 2026"),
+    ("Ontem fui ao médico.", "11 March 2026"),
+    ("Segunda-feira tenho uma entrevista.", "16 March 2026"),
+    ("Vorige week ben ik geslaagd voor mijn examen.", "week of 2 March 2026"),
+    ("Vrijdag heb ik een afspraak bij de tandarts.", "13 March 2026"),
+]
+NO_EVENTS = [
+    "Guten Morgen, ich brauche Hilfe.",
+    "Ich brauche bis Freitag einen Plan.",
+    "Wenn ich am Freitag fertig bin, fahre ich nach Hause.",
+    "Ich gehe montags immer zum Yoga.",
+    "Der Vertrag läuft am 31. März aus.",
+    "Heute habe ich schlecht geschlafen.",
+    "Necesito un plan para el viernes.",
+    "Escribe un correo a mi jefe para el lunes.",
+    "Martes y viernes voy al gimnasio.",
+    "El martes llueve en Madrid.",
+    "Traduis ma lettre pour lundi.",
+    "Le train part lundi à huit heures.",
+    "Vous avez acheté une voiture lundi.",
+    "Je kunt maandag komen.",
+    "Mijn afspraak is verzet naar dinsdag.",
+    "Ik werk sinds maandag aan het rapport.",
+]
+
+
+@pytest.mark.parametrize(("text", "day"), EVENTS)
+def test_a_dated_event_is_kept_with_its_day(text: str, day: str):
+    [memory] = of(text, THURSDAY)
+    assert (memory.content, memory.kind) == (f"{text.rstrip('.')} ({day}).", "fact")
+    assert memory.quote == text
+    assert f"{memory.valid_from:%-d %B %Y}" in day
+
+
+@pytest.mark.parametrize("text", NO_EVENTS)
+def test_what_has_no_certain_day_of_the_users_own_is_no_event(text: str):
+    assert of(text, THURSDAY) == []

@@ -11,6 +11,7 @@ from functools import partial
 from agent_memory.language.offline import (
     context,
     foreign,
+    foreign_events,
     kinds,
     procedures,
     replies,
@@ -86,6 +87,9 @@ def _memories(own: Sequence[Sentence], turn: TurnView, before: list[TurnView]) -
         if found and not (among_people and found[0].kind == "requirement"):
             yield from ((sentence.start, _foreign(turn, one, nearest_first)) for one in found)
             continue
+        if happens := foreign_events.event(sentence.text, turn.created_at):
+            yield sentence.start, _foreign_event(turn, sentence.text, happens)
+            continue
         if abroad and speech.is_in_doubt(sentence.text):
             continue
         wished = not among_people and speech.asks_to_keep(sentence.text)
@@ -123,6 +127,13 @@ def _foreign(turn: TurnView, found: foreign.Told, nearest_first: list[str]) -> E
     said = context.tidy(context.with_dates(found.said, moments))
     memory = _memory(turn, found.text, said, found.kind, None, moments)
     return memory.model_copy(update={"importance": found.importance})
+
+
+def _foreign_event(turn: TurnView, text: str, happens: Moment) -> ExtractedMemory:
+    """A memory of a dated event in another language than English, with its day."""
+    said = f"{text.rstrip(' .!')} ({happens.label})."
+    memory = _memory(turn, text, context.tidy(said), "fact", None, ())
+    return memory.model_copy(update={"valid_from": happens.first})
 
 
 def _memory(
