@@ -765,3 +765,22 @@ def test_what_could_be_of_any_language_is_read_in_that_of_the_talk_around_it() -
     assert found("Il matrimonio è in giugno. Budget 18.000 euro.") == []
     assert the_one("Morning!", ("agent", "Hello."), "Budget 18.000 euro.").content == "Budget 18.000 euro."
     assert the_one("CI: GitLab").content == "CI: GitLab"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'My landlord wrote to me:\n"Dear tenants, I prefer bank transfers. Never call me on Sundays."',
+        "My landlord wrote to me:\nDear tenants, I prefer bank transfers. Never call me on Sundays.",
+        "Look at this: “I hate mornings. I work at Acme.”",
+    ],
+)
+def test_a_letter_of_somebody_else_is_not_the_users(text: str) -> None:
+    assert found(text) == []
+
+
+def test_talk_behind_a_quoted_letter_is_the_users() -> None:
+    said = found('She wrote this to me yesterday:\n"Dear Gerald, I prefer PDF. I am in Leeds."\nI live in York.')
+    assert [memory.content for memory in said] == ["I live in York."]
+    said = found('We use 6" pipes. I prefer 8" pipes for drains.')
+    assert [memory.content for memory in said] == ['We use 6" pipes.', 'I prefer 8" pipes for drains.']

@@ -65,7 +65,7 @@ class Period:
         return (first is None or time >= first) and (last is None or time < last)
 
 
-def is_foreign(query: str) -> bool:
+def has_foreign_word(query: str) -> bool:
     """Whether a question has a word of another language than English, or one for a time."""
     return not _FOREIGN.isdisjoint(word.casefold() for word in WORD.findall(query.replace("’", "'")))
 
@@ -75,7 +75,7 @@ def with_english_times(query: str) -> str:
 
     English questions stay as they are: "Mars" is a planet, and "Noël" a name, too.
     """
-    return with_english_calendar(with_english_near_times(query)) if is_foreign(query) else query
+    return with_english_calendar(with_english_near_times(query)) if has_foreign_word(query) else query
 
 
 def periods(query: str, now: datetime, side: Side = "past") -> list[Period]:

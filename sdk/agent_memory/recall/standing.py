@@ -16,6 +16,7 @@ from agent_memory.recall.relevance import nearness
 from agent_memory.text.instructions import standing_instruction
 from agent_memory.text.sentences import sentences
 from agent_memory.text.terms import query_terms
+from agent_memory.text.wishes import wish
 
 STANDING_READ = 20
 """Requirements that are read for a question."""
@@ -54,7 +55,7 @@ def _subject(memory: Memory) -> str | None:
     """What an instruction applies to, empty if to everything; None if it is not an instruction."""
     for text in (memory.quote, memory.content):
         for sentence in sentences(text or ""):
-            found = standing_instruction(sentence)
+            found = standing_instruction(sentence) or wish(sentence)
             if found is not None:
                 return found.subject
     return None

@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from agent_memory.text.figures import FIGURE, NUMBERS
+from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import WORD
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stems import stem
@@ -57,6 +58,7 @@ class Told(NamedTuple):
     statements: tuple[Statement, ...]
     words: frozenset[str]
     is_change: bool
+    is_foreign: bool
 
 
 def overtakes(new: Statement, old: Statement, asked: frozenset[str]) -> bool:
@@ -89,7 +91,7 @@ def told_in(text: str) -> Told:
     statements = tuple(map(_statement, sentences(text)[:_MOST]))
     figures = (figure for one in statements for of_kind in one.values.values() for figure in of_kind)
     words = frozenset(figure for figure in figures if len(figure) > 1).union(*(one.stems for one in statements))
-    return Told(statements, words, any(one.is_change for one in statements))
+    return Told(statements, words, any(one.is_change for one in statements), is_foreign(text))
 
 
 def stems_of(text: str) -> frozenset[str]:

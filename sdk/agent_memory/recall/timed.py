@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from agent_memory.models import Hit, Memory, iso
-from agent_memory.recall.dates import Period, is_foreign, periods, with_english_times
+from agent_memory.recall.dates import Period, has_foreign_word, periods, with_english_times
 from agent_memory.recall.explain import explained
 from agent_memory.recall.fusion import Candidate
 from agent_memory.recall.searcher import Searcher
@@ -92,7 +92,7 @@ def times_asked_for(query: str, at: datetime) -> list[Period]:
     """
     said = set(WORD.findall(query.lower()))
     # German "was" is "what".
-    is_past = not _PAST.isdisjoint(said - {"was"} if is_foreign(query) else said)
+    is_past = not _PAST.isdisjoint(said - {"was"} if has_foreign_word(query) else said)
     query = with_english_times(query)
     rest = query.lower()
     times = [one for one in periods(query, at, "past" if is_past else "future") if one.first and one.last]

@@ -69,6 +69,12 @@ _ASKED = linear(
     r"(?: (?:for|about|of|on|to know about|regarding))?\b",
     re.I,
 )
+_TALKING = linear(
+    r"^(?:write|writing|talk|talking|speak|speaking|reply|replying|answer|answering|respond)(?: to| with)?"
+    r"(?: me| my questions)?$",
+    re.I,
+)
+"""A condition that every answer meets: "when you write to me"."""
 _OF_ANSWERS = frozenset(
     """answer reply respond write speak talk use include add list give keep call format cite address remind ask put say
     start begin end finish explain summarize summarise show mention quote round convert translate be stay avoid assume
@@ -120,7 +126,7 @@ def standing_instruction(sentence: str) -> Instruction | None:
         return None
     found = _CONDITION.search(text)
     condition = "" if found is None else next((part for part in found.groups() if part), "")
-    topic = _THEN.sub("", _ASKED.sub("", condition)).strip(" ,.?")
+    topic = _TALKING.sub("", _THEN.sub("", _ASKED.sub("", condition)).strip(" ,.?"))
     request = _REQUESTED.search(text)
     if request is not None and _ANSWERS.search(request["what"]):
         return Instruction(text, topic, is_general=True)

@@ -19,8 +19,8 @@ from agent_memory.calibration import CLAIM_OVERLAP, TOPIC_SHARE, Calibration, ca
 from agent_memory.text.dates import CALENDAR
 from agent_memory.text.figures import telling_figures
 from agent_memory.text.folding import folded
+from agent_memory.text.languages import is_foreign
 from agent_memory.text.names import names
-from agent_memory.text.patterns import WORD
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stems import stem
 from agent_memory.text.stop_words import CLAIM_WORDS, FOREIGN_WORDS, FUNCTION_WORDS
@@ -88,7 +88,7 @@ class Likeness:
         if _overlap(told, answered) >= CLAIM_OVERLAP:
             return True
         telling = {word for word in told & answered if len(word) >= _TELLING and word not in FUNCTION_WORDS}
-        if _is_foreign(f"{said} {answer}"):
+        if is_foreign(f"{said} {answer}"):
             new = answered - told - wanted - FUNCTION_WORDS
             return bool(telling) and (len(telling) > 1 or len(new) <= LITTLE)
         return cosine >= self.limits.near_claim and bool(told & answered)
@@ -124,13 +124,6 @@ def _telling(text: str) -> frozenset[str]:
     """The stems of a text's words without the small words of all known languages; all stems if no others are left."""
     words = stems(text)
     return words - FOREIGN_WORDS or words
-
-
-def _is_foreign(text: str) -> bool:
-    """Whether a text is in another language than English, judged by its letters and small words."""
-    words = [word.lower() for word in WORD.findall(text)]
-    small = sum(word in FOREIGN_WORDS for word in words)
-    return any(word[0] > _LAST_LATIN for word in words) or (small > 1 and small >= _SHARE_OF_SMALL * len(words))
 
 
 def telling_part(text: str, topic: str) -> str:

@@ -26,6 +26,7 @@ from agent_memory.language.offline.verbs import drops_subject
 from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOutput, TurnView
 from agent_memory.models import FactKind
 from agent_memory.text.dates import Moment
+from agent_memory.text.languages import is_foreign
 
 WINDOW = 4
 """How many turns before one it is read against. A choice."""
@@ -81,7 +82,7 @@ def _memories(own: Sequence[Sentence], turn: TurnView, before: list[TurnView]) -
     among_people = any(view.role == "user" and view.name and view.name != turn.name for view in before)
     mine = [view.content for view in reversed(before[-2:]) if view.role == "user" and view.name == turn.name]
     said = [sentence.text for content in mine for sentence in reversed(statements.own_sentences(content))]
-    abroad = speech.is_foreign(turn.content) or any(map(speech.is_foreign, said[:_NOTES]))
+    abroad = is_foreign(turn.content) or any(map(is_foreign, said[:_NOTES]))
     for sentence in own:
         found = foreign.told(sentence.text)
         if found and not (among_people and found[0].kind == "requirement"):

@@ -11,11 +11,12 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from agent_memory.language.offline.speech import is_foreign
 from agent_memory.language.offline.text import straighten
 from agent_memory.models import FactKind
 from agent_memory.text.instructions import standing_instruction
+from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import Linear, bounded, either, linear
+from agent_memory.text.wishes import wish
 
 _LONGEST = 200
 """In characters. A choice."""
@@ -215,7 +216,7 @@ def told(text: str) -> tuple[Told, ...]:
     if len(text) > _LONGEST or text.rstrip().endswith("?"):
         return ()
     order = text.partition(",")[0]
-    if is_foreign(text) and (standing_instruction(order) or standing_instruction(text)):
+    if is_foreign(text) and (standing_instruction(order) or standing_instruction(text) or wish(text)):
         order = order if standing_instruction(order) else text
         return (Told("requirement", _IMPORTANCE["requirement"], order, order),)
     whole = text[: contrast.start()] if (contrast := _CONTRAST.search(text)) else text

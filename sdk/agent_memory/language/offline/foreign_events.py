@@ -10,11 +10,11 @@ import re
 from datetime import datetime
 from typing import NamedTuple
 
-from agent_memory.language.offline.speech import is_foreign
 from agent_memory.language.offline.text import straighten
 from agent_memory.text import dates
 from agent_memory.text.calendar_words import with_english_calendar, with_english_near_times
 from agent_memory.text.dates import Moment
+from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import WORD, Linear, either, linear
 
 _LEAST = 3

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from agent_memory.language.offline import lexicon, speech
 from agent_memory.language.offline.text import content_words, expand, openings
 from agent_memory.language.tasks import TurnView
+from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import bounded, either
 from agent_memory.text.replies import question_in
 
@@ -47,7 +48,7 @@ def question_of(reply: str, before: Sequence[TurnView], *, alone: bool, settles:
     longest = _LONGEST_ANSWER if settles and _YES_OR_NO.match(reply) else _LONGEST_REPLY if alone else 0
     if not before or before[-1].role != "agent" or len(reply.split()) > longest or "\n" in reply:
         return None
-    if speech.is_question(reply) or speech.is_foreign(reply) or speech.is_planted(reply):
+    if speech.is_question(reply) or is_foreign(reply) or speech.is_planted(reply):
         return None
     if _OFFER.search(before[-1].content) and _orders(reply):
         return None

@@ -29,7 +29,7 @@ _VITAL = bounded(
 _CALENDAR = lexicon.WEEKDAYS - {"sat", "sun"} | {month for month in lexicon.MONTHS if len(month) > 3}
 _NUMBERED = bounded(rf"\d|\b{plain_words((set(lexicon.NUMBERS) | _CALENDAR) - {'one', 'once', 'march'})}s?\b", re.I)
 _DANGLING = bounded(
-    r"^one (?:is|was|of)\b|\b(?:it|them|him|they|their|her(?=[.,!]|$)|there(?! (?:is|are|was|were)\b)"
+    r"^one (?:is|was|of)\b|\b(?:(?<!\bkeep )it|them|him|they|their|her(?=[.,!]|$)|there(?! (?:is|are|was|were)\b)"
     r"|(?:the|that|this|another) (?:\w+ )?ones?|(?:the )?others?(?: two)? (?:options?|choices?|suggestions?)"
     r"|option (?:\d|[a-d])(?=[.!]|$))\b"
     r"|\b(?:this|that|these|those)(?=[.,!]|$| (?:is|was|are|were|at|from|in|for|to|and|with|while)\b)"

@@ -7,8 +7,10 @@ import re
 from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.text import expand, straighten
 from agent_memory.text.instructions import standing_instruction
+from agent_memory.text.languages import LETTERS, is_foreign
 from agent_memory.text.patterns import bounded, either, linear
-from agent_memory.text.stop_words import FOREIGN_WORDS, FUNCTION_WORDS, SMALL_WORDS
+from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
+from agent_memory.text.wishes import wish
 
 _PLANTED = linear(
     rf"\b{either('ignore disregard forget override bypass')}\b.{{0,30}}"
@@ -52,44 +54,13 @@ _NOT_MEANT = bounded(
     r"|^(?:for example|for instance|e\.g\.)",
     re.I,
 )
-_LETTERS = bounded(r"[^\W\d_]+")
-_FOREIGN_SHARE = 0.15
-"""Of the words of a text that must be function words of another language before it counts as not English. A choice."""
-_MORE_FOREIGN = lexicon.words("""
-    ik het een mijn niet heeft heb hebben zijn maar naar voor wij jij jullie ook nog geen wel werd wordt uit aan bij dat
-    van de en zou vanaf tot graag bitte lieber gern habe wohne arbeite immer nur keine beim ab jetzt künftig gehen heißt
-""")
-"""Dutch function words, and more of German."""
-
 _ENGLISH = SMALL_WORDS - FUNCTION_WORDS - {"no", "is", "we"}
 """Function words of English alone."""
-_UNITS = r"metric imperial celsius fahrenheit kilomet\w+ kilos? miles euros? dollars british american 24-hour plain"
-_WAY = either("e-?mails? texts? sms phone calls? chat letters?")
-_ORDER = bounded(
-    r"^(?:please )?(?:only )?(?:answer|reply|respond|write|speak|talk)(?: to me)?(?: only| always)? (?:in|with)\b"
-    r"|^(?:please )?(?:keep|make) (?:everything in|(?:your |the |all )?(?:answers|replies|summaries|messages)\b)"
-    rf"|^(?:please )?use (?:the )?{either(_UNITS)}\b|^call me \w+$|^(?:please )?do not (?!worry\b)[^?]+,? ever$"
-    r"|^(?:please |just |only )?(?:use|prefer) [^?]+?,? (?:not|never|instead of|rather than) \S"
-    r"|\bno [^?,]{2,40}? please\b|^no [^?,]{2,40},? (?:because )?[^?]*\bnot (?:allow|support|permit|accept|want|like)"
-    rf"|^(?:please )?do not {either('use include add write suggest recommend contact call text email put mention')} "
-    r"(?!it\b|that\b|this\b|them\b|anything\b(?! (?:with|from|over|under)\b))\S"
-    rf"|^(?:(?:please|only) )?{either('call text email contact phone ping message')} me (?:only |never )?"
-    rf"{either('only never after before between at on by via through any_?time')}\b"
-    rf"|^you (?:can|may) (?:always |now |only )?{either('call text email contact phone ping message')}\b"
-    r"|^(?!that |it |this )[a-z][\w' -]{2,30}(?: please)?[,.] always$"
-    rf"|^(?:please )?(?:(?:by|via) )?{_WAY}(?: (?:or|and) {_WAY})? only(?: please)?$"
-    r"|^please no (?:more )?[a-z]{3}"
-    r"|^no (?:\w+ ){1,3}(?:over|under|above|below|more than|less than) [$€£]?\d",
-    re.I,
-)
 _KEEP = bounded(
     r"^(?:(?:please|also|and|so|but|oh|ok|okay),? |when(?:ever)? [^.?]{3,60}?,? ){0,3}"
     r"(?:(?:can|could|will) you )?(?:please )?(?:remember|do not forget|keep in mind|bear in mind|note)(?: that|,|:)? "
     rf"(?!{either('to when how what who why where if me it this that the_time the_day')}\b)\S",
     re.I,
-)
-_ONCE = bounded(
-    r"\b(?:this time|(?:just|right|for) now|today|this (?:one|message|answer|text|e?mail|file|function|memo))\b", re.I
 )
 _TO_YOU = bounded(
     r"\byoursel(?:f|ves)\b|\byours?\b(?! (?:answers?|replies|responses?|sources?)\b)|give up|\blet (?:me|us) know\b"
@@ -105,7 +76,9 @@ _HANDING_OVER = bounded(
     rf"^(?:(?:please|can you|could you) )*{either('translate summari[sz]e proofread rewrite correct check fix edit')}\b"
     r"[^:]*:|^(?:subject|from|betreff|von|oggetto|objet|asunto|assunto|onderwerp): "
     r"|^(?:here|this|below) (?:is|are) [^:]*"
-    rf"\b{either('draft letter text story essay e?mail message post article paragraph poem transcript')}\b[^:]*:",
+    rf"\b{either('draft letter text story essay e?mail message post article paragraph poem transcript')}\b[^:]*:"
+    rf"|^(?!i |we )[^:.]*\b{either('wrote writes sent emailed texted messaged posted replied answered says said')}\b"
+    r"[^:.]*:$",
     re.I,
 )
 _ADDRESSED = bounded(r"\b(?:you|your|yours|yourself|ya|u)\b(?! know\b)", re.I)
@@ -170,8 +143,7 @@ def is_standing_order(text: str) -> bool:
     plain = expand(text).strip().rstrip(".! ")
     if _TO_YOU.search(plain) or is_planted(plain):
         return False
-    told = not plain.endswith("?") and _ORDER.match(plain) and not _ONCE.search(plain)
-    return standing_instruction(text) is not None or bool(told)
+    return standing_instruction(text) is not None or wish(plain) is not None
 
 
 def asks_to_keep(text: str) -> bool:
@@ -200,21 +172,9 @@ def hands_over(text: str) -> bool:
     return bool(_HANDING_OVER.match(expand(text)))
 
 
-def is_foreign(text: str) -> bool:
-    """Whether a text is not English: it has function words of other languages, or letters that English never has."""
-    shouted = text.isupper()  # else a word in capitals is an abbreviation: "CI" is no Italian
-    words = [word.lower() for word in _LETTERS.findall(text) if shouted or len(word) == 1 or not word.isupper()]
-    if any(char > "\u024f" and char.isalpha() for word in words for char in word):
-        return True
-    foreign = sum(word in FOREIGN_WORDS or word in _MORE_FOREIGN for word in words)
-    ours = sum(word in SMALL_WORDS for word in words)
-    accents = sum(any(char > "\x7f" for char in word[1:]) and word.islower() for word in words)
-    return bool(foreign + accents > max(ours, _FOREIGN_SHARE * len(words) - 1, 0))
-
-
 def is_in_doubt(text: str) -> bool:
     """Whether a text has no word by which English can be told from other languages: "Adesso 85"."""
-    return not any(word.lower() in _ENGLISH for word in _LETTERS.findall(text))
+    return not any(word.lower() in _ENGLISH for word in LETTERS.findall(text))
 
 
 def is_statement(text: str) -> bool:

@@ -10,11 +10,18 @@ from agent_memory.language.offline import lexicon, speech
 from agent_memory.language.offline.grammar import parse
 from agent_memory.language.offline.text import LONGEST_TURN, Sentence, content_words, openings, sentences, straighten
 from agent_memory.language.offline.verbs import is_past
+from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import bounded, either, is_short, linear, plain_words
 
 _MOST_SENTENCES = 80
 
 _FENCE = linear(r"```.*?(?:```|\z)|~~~.*?(?:~~~|\z)", re.S)
+_QUOTED = linear(
+    r"(^|[\s(:])(?:\"[^\"\s][^\"]*[.!?\n][^\"]*[^\"\s]\"|“[^”]+[.!?\n][^”]+”|„[^“”]+[.!?\n][^“”]+[“”]|«[^»]+[.!?\n][^»]+»)",
+    re.S,
+)
+"""Quotation marks around more than one sentence or line: what somebody else wrote."""
+_OPENING_QUOTES = tuple('"“„«')
 # One class: it reads every character once.
 _SIGN = re.compile(r"\S")
 _PASTED_LINE = linear(
@@ -63,7 +70,11 @@ def own_sentences(content: str) -> tuple[Sentence, ...]:
     """
     kept: list[Sentence] = []
     for sentence in sentences(_blanked(content[:LONGEST_TURN])):
-        if speech.is_planted(sentence.text) or speech.hands_over(sentence.text):
+        if speech.is_planted(sentence.text):
+            break
+        if speech.hands_over(sentence.text):
+            if content[sentence.start + len(sentence.text) :].lstrip()[:1] in _OPENING_QUOTES:
+                continue  # the quotation ends where its marks do
             break
         if is_short(sentence.text):
             kept.append(sentence)
@@ -73,7 +84,7 @@ def own_sentences(content: str) -> tuple[Sentence, ...]:
 def statements(sentence: Sentence, names: frozenset[str]) -> list[Sentence]:
     """The statements in a sentence, without what only leads in or out of them."""
     bare = opened(sentence, names)
-    if speech.is_not_meant(sentence.text) or speech.is_foreign(sentence.text):
+    if speech.is_not_meant(sentence.text) or is_foreign(sentence.text):
         return []
     if speech.is_standing_order(bare.text):
         return [bare]
@@ -86,6 +97,7 @@ def statements(sentence: Sentence, names: frozenset[str]) -> list[Sentence]:
 def _blanked(content: str) -> str:
     """The content with pasted parts turned into spaces, so that places in it stay the same."""
     text = _FENCE.sub(lambda match: _SIGN.sub(" ", match[0]), content)
+    text = _QUOTED.sub(lambda match: _SIGN.sub(" ", match[0]), text)
     lines = text.splitlines(keepends=True)
     return "".join(_SIGN.sub(" ", line) if _PASTED_LINE.match(straighten(line)) else line for line in lines)
 

@@ -21,6 +21,7 @@ from agent_memory.language.offline.reconcile import Statement, contradiction, du
 from agent_memory.language.offline.text import content_stems, content_words, expand, straighten
 from agent_memory.language.tasks import Correction, FactView, SummarizeInput, SummarizeOutput, SummaryView, TurnView
 from agent_memory.text.instructions import standing_instruction
+from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import bounded, linear
 
 MOST_POINTS = 8
@@ -179,9 +180,7 @@ def _informed(turn: TurnView) -> list[str]:
     return [
         context.tidy(text)
         for text in said
-        if turn.role == "user"
-        and speech.is_foreign(text)
-        and (any(map(str.isdigit, text)) or standing_instruction(text))
+        if turn.role == "user" and is_foreign(text) and (any(map(str.isdigit, text)) or standing_instruction(text))
     ]
 
 

@@ -1,0 +1,32 @@
+"""Tells English from other languages, by small words and letters."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from agent_memory.text.patterns import linear
+from agent_memory.text.stop_words import FOREIGN_WORDS, SMALL_WORDS
+
+LETTERS = linear(r"\p{L}+")
+"""A word of letters alone."""
+_FOREIGN_SHARE = 0.15
+"""The minimum share of a text's words that must be function words of another language. A choice."""
+_MORE_FOREIGN = frozenset(
+    """ik het een mijn niet heeft heb hebben zijn maar naar voor wij jij jullie ook nog geen wel werd wordt uit aan bij
+    dat van de en zou vanaf tot graag bitte lieber gern habe wohne arbeite immer nur keine beim ab jetzt künftig gehen
+    heißt""".split()
+)
+"""Dutch function words, and more of German."""
+
+
+@lru_cache(maxsize=4096)
+def is_foreign(text: str) -> bool:
+    """Whether a text is not English: it has function words of other languages, or letters that English never has."""
+    shouted = text.isupper()  # else a word in capitals is an abbreviation: "CI" is no Italian
+    words = [word.lower() for word in LETTERS.findall(text) if shouted or len(word) == 1 or not word.isupper()]
+    if any(char > "\u024f" and char.isalpha() for word in words for char in word):
+        return True
+    foreign = sum(word in FOREIGN_WORDS or word in _MORE_FOREIGN for word in words)
+    ours = sum(word in SMALL_WORDS for word in words)
+    accents = sum(any(char > "\x7f" for char in word[1:]) and word.islower() for word in words)
+    return bool(foreign + accents > max(ours, _FOREIGN_SHARE * len(words) - 1, 0))

@@ -1,0 +1,85 @@
+"""Wishes about answers that need no word like "always": "Use metric units", "Please stop suggesting helm".
+
+Their verbs and objects say that they are meant to last. The rules know English, and plain forms in six more languages.
+"""
+
+from __future__ import annotations
+
+import re
+
+from agent_memory.text.instructions import Instruction
+from agent_memory.text.patterns import either, linear
+
+_NOT = "(?:do not|don't|dont|never)"
+_PLEASE = r"(?:(?:please|pls|and|also|oh|but|just|only|one thing:|one more thing:),? )*"
+_UNITS = r"metric imperial celsius fahrenheit kilomet\w+ kilos? miles euros? dollars british american 24-hour plain"
+_WAY = either("e-?mails? texts? sms phone calls? chat letters?")
+_REACH = either("call text e?mail contact phone ping message")
+_STOPPED = either("""
+    using including adding writing suggesting recommending contacting calling texting emailing messaging mentioning
+    sending asking rounding reminding saying offering proposing apologi[sz]ing repeating starting ending signing
+""")
+_REFUSED = either("""
+    use include add write suggest recommend put mention send remind apologi[sz]e sugarcoat sign
+""")
+_NEGATED = either("no ne n'\\w+ non não keine?n? geen")
+_WISHED = linear(
+    rf"^{_PLEASE}(?:answer|reply|respond|speak|talk)(?: to me)?(?: only| always)? (?:in|with|like)\b"
+    rf"|^{_PLEASE}write(?: to me)?(?: only| always)? (?:in|with|like) "
+    rf"|^{_PLEASE}(?:keep|make) (?:everything in|(?:your |the |all )?(?:answers|replies|summaries|messages)\b)"
+    rf"|^{_PLEASE}keep it (?:to|in) [a-z]+ and [a-z]+\b"
+    rf"|^{_PLEASE}use (?:the )?{either(_UNITS)}\b|^call me \w+$|^{_PLEASE}{_NOT} [^?]+,? ever$"
+    rf"|^{_PLEASE}(?:use|prefer) [^?]+?,? (?:not|never|instead of|rather than) \S"
+    r"|\bno [^?,]{2,40}? (?:please|pls)\b"
+    rf"|^{_PLEASE}{_NOT} round (?:anything|any|up|down|figures|numbers|amounts)\b"
+    r"|^no [^?,]{2,40},? (?:because )?[^?]*\b(?:not|n't) (?:allow|support|permit|accept|want)"
+    rf"|^{_PLEASE}{_NOT} {_REFUSED} \S"
+    rf"|^{_PLEASE}{_NOT} {_REACH} (?:me|us|my|before|after|on|at|in)\b|^{_PLEASE}(?:stop|quit) {_STOPPED} \S"
+    rf"|^{_PLEASE}{_REACH} me (?:only |never )?"
+    rf"{either('only never after before between at on by via through any_?time')}\b"
+    rf"|^you (?:can|may) (?:always |now |only )?{_REACH}\b"
+    r"|^[a-z][\w' -]{2,30}(?: please)?[,.] always$"
+    rf"|^(?:please )?(?:(?:by|via) )?{_WAY}(?: (?:or|and) {_WAY})? only(?: please)?$"
+    r"|^please no (?:more )?[a-z]{3}"
+    r"|^no (?:\w+ ){1,3}(?:over|under|above|below|more than|less than) [$€£]?\d"
+    rf"|^{_PLEASE}(?:be|stay) {either('brief concise blunt formal informal polite')}(?: with me)?$"
+    rf"|^{_PLEASE}(?:you can )?skip (?:the|all) [a-z]+(?: [a-z]+)?\b"
+    # the same in German, Spanish, French, Italian, Portuguese and Dutch
+    r"|^(?:bitte )?(?:antworte|schreibe?|sprich|erkläre?)(?: mir)?(?: alles)?(?: bitte)? (?:nur )?(?:in|auf|mit) "
+    r"|^(?:por favor,? )?(?:responde|contesta|escribe|habla)(?:me)? (?:solo |siempre )?(?:en|con) "
+    r"|^(?:s'il (?:te|vous) pla[iî]t,? )?(?:réponds|répondez|écris|parle)(?:-moi)? (?:en|avec) "
+    r"|^(?:per favore,? )?(?:rispondi|scrivi|parla)(?:mi)? (?:in|con) "
+    r"|^(?:por favor,? )?(?:responda|responde|escreva|fale)(?:-me)? (?:em|com) "
+    r"|^(?:graag )?(?:antwoord|schrijf|spreek)(?: me| mij)? (?:in|met) "
+    r"|^(?:por favor,? )?(?:usa|utiliza) [^?]+, no \S|^(?:bitte )?(?:benutze?|verwende|nimm) [^?]+,? (?:nicht|keine)\b"
+    rf"|\b{_NEGATED} (?:\S+ ){{0,2}}(?:d')?emojis?\b",
+    re.I,
+)
+_NO_WISH = linear(
+    rf"^{_PLEASE}(?:{_NOT} {_REFUSED}|(?:stop|quit) {_STOPPED}) "
+    r"(?:(?:it|that|this|them)\b|anything(?:$|[,.;!]| (?:else|yet|now|about|to)\b))"
+    rf"|^{_PLEASE}{_NOT} worry\b|^(?:that|it|this) |^{_PLEASE}write [^?]* an? \w"
+    rf"|^{_PLEASE}(?:you can )?skip (?:the|all) (?:\w+ )?(?:part|step|test|chapter|meeting)\b",
+    re.I,
+)
+"""What orders something once, or points to what was said before."""
+_ONCE = linear(
+    r"\b(?:this time|(?:just|right|for) now|today|this (?:one|message|answer|text|e?mail|file|function|memo))\b", re.I
+)
+_FORM = linear(
+    rf"\b(?:{either(_UNITS)}|answers?|repl(?:y|ies)|responses?|respond|speak|talk|sentences?|words?|lines?|paragraphs?"
+    r"|bullets?|bullet points|emojis?|emoticons?|markdown|tables?|headings?|jargon|slang|essays?|lectures?|units?|brief"
+    r"|concise|blunt|formal|informal|polite|greetings?|disclaimers?|pleasantries|sugarcoat|round|apologi[sz]\w+"
+    r"|grams?|lit(?:er|re)s?|feet|inches|acres|bushels|call(?:ing)? me|antwort\w*|schreibe?|sprich|responde\w*"
+    r"|contesta\w*|escribe|réponds|écris|rispondi\w*|scrivi|responda|escreva|antwoord|schrijf|gramos|litros|gramm|grammes?)\b",
+    re.I,
+)
+"""Words about the form of answers, so that a wish with one of them holds for all answers."""
+
+
+def wish(sentence: str) -> Instruction | None:
+    """The wish about answers in a user's sentence; None if there is none, or if it is for one time only."""
+    text = " ".join(sentence.replace("’", "'").split()).rstrip(".! ")
+    if text.endswith("?") or _WISHED.search(text) is None or _NO_WISH.search(text) or _ONCE.search(text):
+        return None
+    return Instruction(text, "", is_general=_FORM.search(text) is not None)
