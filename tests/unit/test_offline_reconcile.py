@@ -30,6 +30,11 @@ def verdict(older: str, newer: str) -> str:
 
 
 UPDATES = [
+    ("We're on EKS 1.29.", "We're on EKS 1.31 now."),
+    ("We're on EKS 1.29.", "We upgraded to EKS 1.31 over the weekend."),
+    ("I live in Leipzig.", "We live in Halle now, the flat in Leipzig was too small."),
+    ("Vet's name is Doc Sorensen.", "Our vet is Dr. Klein now."),
+    ("My vet's name is Doc Sorensen.", "Our vet is now Dr. Klein."),
     # notes without a verb, and what they say is wrong
     ("Bins wed, recycling every 2nd", "Bins thu not wed, told u wrong"),
     ("Locker 88", "Locker 31 now"),
@@ -130,6 +135,11 @@ DUPLICATES = [
 ]
 
 NEITHER = [
+    ("We run Postgres 15.", "We run Redis 7 now."),
+    ("We use Python 3.11.", "We use Python 3.12 for the new service."),
+    ("My dog's name is Rex.", "My dog's name is Max."),
+    ("My vet is Dr. Klein.", "My vet is lovely."),
+    ("My sister's name is Ana.", "My sister is a nurse."),
     ("I prefer window seats on trains.", "I prefer aisle seats on planes."),
     ("I prefer dark mode in the editor", "I prefer light mode in the terminal"),
     ("We use Slack with clients.", "We moved from Slack to Teams for internal chat."),

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Literal
 
 from agent_memory.language.offline import lexicon, statements, values
-from agent_memory.language.offline.grammar import Clause, parse
+from agent_memory.language.offline.grammar import NAMED_KIN, Clause, parse
 from agent_memory.language.offline.text import canons, content_stems, sentences, stem, stems
 from agent_memory.language.offline.topics import is_attribute
 from agent_memory.language.offline.values import Value
@@ -55,7 +55,7 @@ _SHARED_SUBJECT = bounded(
 _MONTHS = lexicon.MONTHS | lexicon.WEEKDAYS
 _NAME = bounded(
     rf"\b(?!(?:I|{'|'.join(name.capitalize() for name in _MONTHS)})\b)[A-Z][\w&.'-]*(?: (?:& )?[A-Z][\w&.'-]*)*"
-    r"(?: v?\d+(?:\.\d+)*(?=[ ,]*$| now\b| (?:and|on|in)\b))?"
+    r"(?: v?\d+(?:\.\d+)*(?=[ ,]*$| (?:now|and|on|in|over|at|since|last|this|yesterday|today)\b))?"
 )
 _FROM_TO = bounded(r"\bfrom (?P<old>.+?) to (?P<new>.+)|(?P<old2>.+?) (?:with|by) (?P<new2>.+)")
 _NOT = bounded(
@@ -63,6 +63,7 @@ _NOT = bounded(
 )
 _V = bounded(r"\bv(?=\d)")
 _VERSION = bounded(r"^(?P<what>[^\W\d_][\w.+#-]*) (?:from \S+ )?to (?P<version>v?\d[\d.]*)$")
+_VERSIONED = bounded(r"\b(?P<what>[A-Z][\w.+#-]*) v?\d+(?:\.\d+)*\b")
 _ADDED = bounded(r" ?, (?!\d)(?!(?:and|or|from|to|not)\b).*")
 _OFTEN = bounded(
     r",? ?\b(?:(?:every|each) (?:\w+ )?\w+|weekly|often|usually|all the time|a lot|at home|always"
@@ -114,7 +115,7 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
         return []
     thing = " ".join(clause.thing) or (clause.aside if clause.owner == "it" else "")
     # What follows a comma tells why or where, and no value.
-    plain = _ADDED.sub("", clause.after) if changing else clause.after
+    plain = _ADDED.sub("", clause.after) if changing or clause.verb in ONE_AT_A_TIME else clause.after
     old, after = _replaced(plain) if changing else (None, plain) if clause.negative else _contrasted(plain, said_at)
     additive = clause.additive and clause.verb != "move"  # who "also moved" lives in one place
     base = Claim("", frozenset(), (), True, clause.negative, clause.change, clause.hedged, additive, old)
@@ -146,6 +147,8 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     topic = topic or content_stems(thing) - {"thing"}  # "Tobiah's thing is on Fly" names no topic.
     if thing or married:  # The wedding of my sister is my sister's wedding.
         topic |= content_stems(" ".join(clause.owner.split(".")[1:]))
+        if topic & NAMED_KIN:
+            topic -= {"name"}  # the name of my vet is my vet
         owner = clause.owner.split(".")[0]
     else:
         owner = "self" if clause.owner == "it" or what else clause.owner  # Whoever raised it, it is my dose.
@@ -154,7 +157,9 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     of_many = bool(named) or "percent" in units
     if topic == {verb} and of_many and not (thing or changing or topic & ONE_AT_A_TIME):
         # A bare verb does not say what its value is of: one uses several tools, and achieves several shares.
-        lasting, base = False, replace(base, change=False)
+        version = _VERSIONED.search(after)
+        topic |= content_stems(version["what"]) if version else set()
+        lasting, base = False, replace(base, change=base.change and version is not None)
     leaving = clause.verb in {"leav", "quit"} or (clause.verb == "move" and after.startswith("out of"))
     if leaving and named and not named[0].said.endswith("'s"):
         topic, found = frozenset({"live" if clause.verb == "move" else "work"}), named

@@ -40,7 +40,8 @@ _REPORTED = bounded(
     r"(?=(?:i|we|my|our|the|it|he|she|they|this|that)\b)",
     re.I,
 )
-_NAMED_KIN = canons(lexicon.KIN & lexicon.ATTRIBUTES | {"boss"})
+NAMED_KIN = canons(lexicon.KIN & lexicon.ATTRIBUTES | {"boss"})
+"""Who has the name of one person at a time: my manager, my vet."""
 _TRAILING = {phrase: mark for mark, phrases in lexicon.TRAILING.items() for phrase in phrases}
 _LONGEST_NOTED, _LONGEST_NOTE = 3, 12
 """In words: what a note is about, and the whole of it. A choice."""
@@ -163,6 +164,8 @@ def _subject(words: list[str]) -> _Subject:
         return "self", [], words[together + 2 if together else 1 :], True
     if first in {"my", "our", "mine", "user's"}:
         return _possessed("self", words[1:])
+    if first.removesuffix("'s") in lexicon.KIN and first.endswith("'s"):
+        return _possessed("self", words)
     if first.endswith("'s") and words[0][0].isupper() and first not in {"it's", "that's", "here's"}:
         return _possessed(first.removesuffix("'s"), words[1:])
     if first in {"it", "this", "that", "these", "those", "he", "she", "they", "there"}:
@@ -197,7 +200,7 @@ def _possessed(owner: str, words: list[str]) -> _Subject:
         name, rest = rest[0], rest[1:]
         person = f"{person}.{name.lower()}".removesuffix("'s")
     # "My manager is Tom" gives an attribute its value; "my manager lives in Oslo" tells of a person.
-    thing = [bare] if rest and rest[0].lower() in BE and canon(bare) in _NAMED_KIN else []
+    thing = [bare] if rest and rest[0].lower() in BE and canon(bare) in NAMED_KIN else []
     return person, thing, rest, True
 
 

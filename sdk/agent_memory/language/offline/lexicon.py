@@ -194,7 +194,7 @@ KIN = words("""
     grandpa granny nana gran aunt uncle cousin niece nephew stepmother stepfather stepson stepdaughter mother-in-law
     father-in-law in-laws family friend friends neighbour neighbor colleague coworker co-worker cofounder boss manager
     mentor roommate flatmate housemate dog cat puppy kitten horse rabbit hamster parrot pet team ex twin twins landlord
-    teacher doctor dentist therapist coach supervisor
+    teacher doctor dentist therapist coach supervisor vet accountant lawyer
 """)
 """Who and what is spoken of as one's own."""
 MANY_KIN = words(
@@ -216,14 +216,14 @@ MEASURES = words("""
 """)
 """What things and people have that takes a number."""
 ATTRIBUTES = MEASURES | words("""
-    address airline airport anniversary appointment arrival audit bank bday birthday branch call car ceremony
+    accountant address airline airport anniversary appointment arrival audit bank bday birthday branch call car ceremony
     checkin checkout checkup choir city class cloud cluster coach code color concert conference currency database
     deadline delivery demo dentist departure destination diet dinner doctor domain editor email employer event exam
     flight framework game gp graduation gym handover hometown host hotel insurer interview job kickoff landlord
     language laptop launch lesson location lunch manager match meeting mentor migration move name nickname offsite
     os party password phone pin plan practice presentation pw race region registry rehearsal release repository
     reservation return review role school shift stack standup supplier surgery surname tariff therapist tier
-    timezone title trip tz university username venue version viewing visit webinar wedding wifi workshop yoga
+    timezone title trip tz university username venue version vet viewing visit webinar lawyer wedding wifi workshop yoga
 """)
 """What things and people have: a time, a name, an amount."""
 

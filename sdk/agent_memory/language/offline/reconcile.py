@@ -155,10 +155,9 @@ def _ends(newer: Claim, older: Claim) -> bool:
 
 def _is_other_version(newer: Claim, older: Claim) -> bool:
     """Whether a change gives another version of what the older claim names ("upgraded to Node 22")."""
-    if not newer.change or len(older.topic - newer.topic) > 1:
-        return False
     pairs = ((one, two) for one in newer.values for two in older.values if one.core != two.core)
-    return any(_unnumbered(one) == _unnumbered(two) != frozenset() for one, two in pairs)
+    name = next((_unnumbered(one) for one, two in pairs if _unnumbered(one) == _unnumbered(two)), frozenset())
+    return newer.change and bool(name) and len(older.topic - newer.topic - name) <= 1
 
 
 def _unnumbered(value: Value) -> frozenset[str]:
