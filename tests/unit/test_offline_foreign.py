@@ -12,6 +12,14 @@ AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 THURSDAY = datetime(2026, 3, 12, 9, tzinfo=UTC)
 PLAIN = [
     ("Ich heiße Jana.", "fact"),
+    ("Wir wohnen jetzt in Halle.", "fact"),
+    ("Ich wohne mit meiner Frau Rima zusammen.", "fact"),
+    ("Vivimos en Cádiz.", "fact"),
+    ("Me he hecho vegetariana desde septiembre.", "fact"),
+    ("Nous habitons à Lyon.", "fact"),
+    ("Abitiamo a Torino.", "fact"),
+    ("Moramos em Braga.", "fact"),
+    ("We wonen in Gent.", "fact"),
     ("Seit Mai wohne ich in Wien.", "fact"),
     ("Ich bin im Mai nach Dresden gezogen.", "fact"),
     ("Ahora vivo en Madrid.", "fact"),

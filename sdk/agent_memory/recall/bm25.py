@@ -20,6 +20,9 @@ from agent_memory.text.terms import CJK, has_cjk, is_cjk, pairs
 _FEWEST = 20
 """Minimum number of texts that show how rare a word is. Of two texts, a word in both would count a tenth of an unknown
 word. A choice."""
+# No open repeat: it reads a bounded number of characters at each place.
+_JOINT = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})|_")
+"""Where names in programs join their words: "OOMKilled", "user_id"."""
 # Each alternative is one repeat of one class with nothing after it: it never goes back, and reads every character once.
 _WORD_OR_CJK = re.compile(rf"[{CJK}]+|[^\W{CJK}]+")
 
@@ -32,9 +35,13 @@ def words(text: str) -> Mapping[str, int]:
     user meet the same texts again and again.
     """
     folded = _folded(text)
-    if not has_cjk(folded):
-        return Counter(map(stem, WORD.findall(folded)))
-    return Counter(part for word in _WORD_OR_CJK.findall(folded) for part in _parts(word))
+    if has_cjk(folded):
+        return Counter(part for word in _WORD_OR_CJK.findall(folded) for part in _parts(word))
+    found = WORD.findall(folded)
+    if _JOINT.search(text):
+        joined = (word for word in WORD.findall(text) if _JOINT.search(word))
+        found += [part.lower() for word in joined for part in _JOINT.split(word) if part]
+    return Counter(map(stem, found))
 
 
 def _folded(text: str) -> str:

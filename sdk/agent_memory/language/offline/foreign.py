@@ -50,9 +50,10 @@ _LANGUAGES = (
         vital="ich bin (?:auch )?HEALTH|meine? KIN(?: \\w+)? ist HEALTH"
         "|ich habe (?:eine )?(?:\\w*allergie|\\w*unverträglichkeit|diabetes|asthma|zöliakie|migräne|epilepsie)",
         name="ich hei(?:ß|ss)e|mein name ist",
-        home="ich (?:wohne|lebe)NOW (?:in|bei|auf)|(?:jetzt|nun|seit [\\w.]+) (?:wohne|lebe) ich (?:in|bei|auf)"
-        "|ich bin (?:[\\w.]+ ){0,3}nach [\\w-]+ (?:um)?gezogen",
-        fact="ich komme aus|ich arbeiteNOW (?:als|bei|in|im|für)"
+        home="(?:ich (?:wohne|lebe)|wir (?:wohnen|leben))NOW (?:in|bei|auf)"
+        "|(?:jetzt|nun|seit [\\w.]+) (?:wohne|lebe) ich (?:in|bei|auf)"
+        "|(?:ich bin|wir sind) (?:[\\w.]+ ){0,3}nach [\\w-]+ (?:um)?gezogen",
+        fact="ich komme aus|(?:ich wohne|ich lebe|wir wohnen)NOW mit|ich arbeiteNOW (?:als|bei|in|im|für)"
         "|ich bin (?:\\d+ jahre alt|verheiratet|geschieden|verwitwet|linkshänderin?)"
         "|(?:meine?|unsere?) KIN (?:hei(?:ß|ss)t|wohnt|lebt|arbeitet)",
         preference="ich (?:mag|liebe|hasse|bevorzuge|verabscheue)|ich (?:esse|trinke) (?:keine?n?|nur|kaum)"
@@ -65,10 +66,10 @@ _LANGUAGES = (
         " suegr[oa]",
         health="alérgic[oa] vegetarian[oa] vegan[oa] cel[ií]ac[oa] diabétic[oa] asmátic[oa] intolerante sord[oa]"
         " cieg[oa]",
-        vital="(?:yo )?soy HEALTH|mi KIN(?: \\w+)? es HEALTH"
+        vital="(?:yo )?(?:soy|me he hecho|me hice) HEALTH|mi KIN(?: \\w+)? es HEALTH"
         "|tengo (?:alergia|diabetes|asma|epilepsia|migrañas|intolerancia)",
         name="(?:yo )?me llamo|mi nombre es",
-        home="(?:yo )?(?:vivoNOW en|me (?:mudé|he mudado) a)",
+        home="(?:yo )?(?:(?:vivo|vivimos)NOW en|me (?:mudé|he mudado) a|nos (?:mudamos|hemos mudado) a)",
         fact="(?:yo )?(?:soy de|trabajoNOW (?:en|de|como|para)|tengo \\d+ años"
         "|soy (?:zurd[oa]|solter[oa]|viud[oa])|estoy (?:casad[oa]|divorciad[oa]))"
         "|(?:mi|nuestr[oa]) KIN (?:se llama|vive en|trabaja)",
@@ -82,10 +83,11 @@ _LANGUAGES = (
         " grand-mère grand-père belle-mère beau-père",
         health="allergique végétarienn?e? végane? végétalien(?:ne)? intolérante? diabétique asthmatique enceinte"
         " sourde? aveugle cœliaque",
-        vital="je suis HEALTH|(?:mon|ma) KIN(?: \\w+)? est HEALTH"
+        vital="je suis(?: devenue?)? HEALTH|(?:mon|ma) KIN(?: \\w+)? est HEALTH"
         "|j'ai (?:une allergie|une intolérance|du diabète|de l'asthme|de l'épilepsie)",
         name="je m'appelle|mon nom est",
-        home="j'habite|je visNOW (?:à|en|au|aux|dans)|j'ai déménagé (?:à|en|au|aux)|je me suis installée? (?:à|en|au)",
+        home="j'habite|nous habitons|on habite|(?:je vis|nous vivons)NOW (?:à|en|au|aux|dans)"
+        "|j'ai déménagé (?:à|en|au|aux)|je me suis installée? (?:à|en|au)",
         fact="je viens d\\w+|j'ai \\d+ ans"
         "|je travaille (?:à|en|au|aux|chez|comme|pour|dans)|je suis (?:mariée?|divorcée?|gauch(?:er|ère))"
         "|(?:mon|ma|notre) KIN (?:s'appelle|habite|vit|travaille)",
@@ -98,10 +100,10 @@ _LANGUAGES = (
         " mamma papà suocer[oa]",
         health="allergic[oa] vegetarian[oa] vegan[oa] celiac[oa] diabetic[oa] asmatic[oa] intollerante incinta"
         " sord[oa]",
-        vital="(?:io )?sono HEALTH|(?:il |la )?mi[oa] KIN(?: \\w+)? è HEALTH"
+        vital="(?:io )?sono(?: diventat[oa])? HEALTH|(?:il |la )?mi[oa] KIN(?: \\w+)? è HEALTH"
         "|ho (?:un'allergia|il diabete|l'asma|l'epilessia|un'intolleranza)",
         name="(?:io )?(?:mi chiamo|il mio nome è)",
-        home="(?:io )?(?:(?:abito|vivo)NOW (?:a|in)|mi sono trasferit[oa] (?:a|in))",
+        home="(?:io )?(?:(?:abito|vivo|abitiamo|viviamo)NOW (?:a|in)|(?:mi sono|ci siamo) trasferit[oai] (?:a|in))",
         fact="(?:io )?(?:vengo da|ho \\d+ anni"
         "|lavoroNOW (?:come|in|a|al|alla|per|presso)|sono (?:sposat[oa]|divorziat[oa]|mancin[oa]))"
         "|(?:il |la )?(?:mi[oa]|nostr[oa]) KIN (?:si chiama|abita|vive|lavora)",
@@ -117,7 +119,7 @@ _LANGUAGES = (
         vital="(?:eu )?sou HEALTH|(?:o |a )?(?:meu|minha) KIN(?: \\w+)? é HEALTH"
         "|(?:eu )?tenho (?:alergia|diabetes|asma|epilepsia|intolerância)",
         name="(?:eu )?(?:chamo-me|me chamo|(?:o )?meu nome é)",
-        home="(?:eu )?(?:(?:moro|vivo)NOW (?:em|no|na)|(?:me )?mudei(?:-me)? para)",
+        home="(?:eu )?(?:(?:moro|vivo|moramos|vivemos)NOW (?:em|no|na)|(?:me )?mudei(?:-me)? para|mudámo-nos para)",
         fact="(?:eu )?(?:sou d[eoa]"
         "|trabalhoNOW (?:em|como|no|na|para)|tenho \\d+ anos|sou (?:casad[oa]|solteir[oa]|canhot[oa]))"
         "|(?:o |a )?(?:meu|minha|nosso|nossa) KIN (?:chama-se|se chama|mora|vive|trabalha)",
@@ -131,7 +133,8 @@ _LANGUAGES = (
         vital="ik ben HEALTH|mijn KIN(?: \\w+)? is HEALTH"
         "|ik heb (?:een )?(?:\\w*allergie|diabetes|astma|epilepsie|migraine)",
         name="ik heet|mijn naam is",
-        home="ik (?:woon|leef)NOW in|(?:nu|sinds \\w+) woon ik in|ik ben verhuisd naar",
+        home="(?:ik (?:woon|leef)|(?:we|wij) wonen)NOW in"
+        "|(?:nu|sinds \\w+) woon ik in|(?:ik ben|we zijn) verhuisd naar",
         fact="ik kom uit|ik werkNOW (?:als|bij|in|voor)"
         "|ik ben (?:\\d+ jaar|getrouwd|gescheiden|linkshandig)|(?:mijn|onze|ons) KIN (?:heet|woont|werkt)",
         preference="ik (?:houd? (?:niet )?van|haat|verkies|(?:eet|drink) (?:geen|alleen|nooit))",

@@ -73,6 +73,8 @@ _FAVOURITE = bounded(
     re.I,
 )
 _HABIT = bounded(
+    r"^(?:i|we) (?:also |still |now )?take (?:the |my |an? )?(?!it\b|them\b|that\b|care\b|time\b|break)[a-z-]{4,}\b.*"
+    r"\b(?:every|each|daily|nightly|once|twice|at night|before bed|in the (?:morning|evening)s?)\b|"
     r"^(?:i|we) (?:also |still |usually |often )?(?:play (?:the )?(?!with\b|along\b|it\b|around\b)[a-z]+[.!]*$"
     r"|(?:run|swim|cycle|hike|climb|row|ski|paint|sing|dance|knit|sew|garden|meditate|jog|cook)\b.*"
     r"\b(?:every|daily|weekly|once a|twice a|on weekends|at weekends|on (?:mon|tues|wednes|thurs|fri|satur|sun)days))",
