@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from agent_memory.text.figures import FIGURE, NUMBERS
 from agent_memory.text.languages import is_foreign
-from agent_memory.text.patterns import WORD
+from agent_memory.text.patterns import WORD, linear
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stems import stem
 from agent_memory.text.stop_words import FUNCTION_WORDS, QUESTION_WORDS
@@ -33,6 +33,7 @@ NEWER = frozenset(
     nu verhuisd veranderd verplaatst verzet overgestapt voortaan""".split()
 )
 """Words by which people say that something is no longer as it was, in seven languages."""
+_FOR_NOW = linear(r"\bfor now\b")
 _UNITS = {"$": "money", "€": "money", "£": "money", "¥": "money", "%": "share", "eur": "money", "usd": "money"}
 _MOST = 40
 """Sentences of a text that are read. It bounds the work."""
@@ -116,12 +117,13 @@ def _statement(sentence: str) -> Statement:
         kind = _kind(sentence, found[0], found.start(), found.end(), words)
         values.setdefault(kind, set()).add(found[0].replace(",", ""))
     for word, start, end in words:
-        if word in NUMBERS:
+        if word in NUMBERS and word != "one":  # "the blue one" is no figure
             figure = str(NUMBERS[word])
             values.setdefault(_kind(sentence, figure, start, end, words), set()).add(figure)
     figures = {kind: frozenset(of_kind) for kind, of_kind in values.items()}
     stems = _stems(word for word, _, _ in words)
-    return Statement(stems, figures, any(word in NEWER for word, _, _ in words))
+    lasting = WORD.findall(_FOR_NOW.sub(" ", sentence.lower()))
+    return Statement(stems, figures, not NEWER.isdisjoint(lasting))
 
 
 def _kind(sentence: str, figure: str, start: int, end: int, words: Sequence[tuple[str, int, int]]) -> str:
