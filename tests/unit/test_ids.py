@@ -14,7 +14,24 @@ def test_good_ids(good: str):
 
 
 @pytest.mark.parametrize(
-    "bad", ["", "a" * 256, "a/b", "a\\b", "a?b", "a#b", "a\nb", "a\x00b", "__static__", "\ud800", None, 7]
+    "bad",
+    [
+        "",
+        "t ",
+        " t",
+        "t\u00a0",
+        "a" * 256,
+        "a/b",
+        "a\\b",
+        "a?b",
+        "a#b",
+        "a\nb",
+        "a\x00b",
+        "__static__",
+        "\ud800",
+        None,
+        7,
+    ],
 )
 def test_bad_ids(bad: object):
     with pytest.raises(InvalidInput, match="user_id"):

@@ -23,6 +23,7 @@ PLAIN = [
     ("Seit Mai wohne ich in Wien.", "fact"),
     ("Ich bin im Mai nach Dresden gezogen.", "fact"),
     ("Ahora vivo en Madrid.", "fact"),
+    ("Ya no vivimos en Sevilla, nos mudamos a Cádiz.", "fact"),
     ("Ich arbeite als Krankenschwester im Uniklinikum.", "fact"),
     ("Übrigens, ich bin allergisch gegen Nüsse.", "fact"),
     ("Meine Tochter heißt Mia.", "fact"),
@@ -141,6 +142,12 @@ async def test_a_profile_has_the_newest_home():
         assert "Leipzig" not in profile.content
         assert "Mia" in profile.content
         assert "Lea" in profile.content
+        await jana.thread("t3").add("user", "Wir wohnen jetzt in Graz.", created_at=AT + timedelta(days=60))
+        await memory.drain()
+        profile = await jana.profile()
+        assert profile is not None
+        assert "Graz" in profile.content
+        assert "Wien" not in profile.content
 
 
 async def test_a_speaker_with_a_name_has_a_profile_too():

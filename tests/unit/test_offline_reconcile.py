@@ -135,6 +135,11 @@ DUPLICATES = [
 ]
 
 NEITHER = [
+    ("Box 1 contains winter clothes", "Box 2 contains summer clothes"),
+    ("Locker 2 holds skis", "Locker 3 holds boots"),
+    ("Version 2.0 introduced dark mode", "Version 3.0 introduced tabs"),
+    ("Invoice 17 includes shipping", "Invoice 18 includes tax"),
+    ("Lesson 3 on Monday", "Lesson 4 on Tuesday"),
     ("We run Postgres 15.", "We run Redis 7 now."),
     ("We use Python 3.11.", "We use Python 3.12 for the new service."),
     ("My dog's name is Rex.", "My dog's name is Max."),

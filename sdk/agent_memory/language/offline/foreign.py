@@ -69,7 +69,8 @@ _LANGUAGES = (
         vital="(?:yo )?(?:soy|me he hecho|me hice) HEALTH|mi KIN(?: \\w+)? es HEALTH"
         "|tengo (?:alergia|diabetes|asma|epilepsia|migrañas|intolerancia)",
         name="(?:yo )?me llamo|mi nombre es",
-        home="(?:yo )?(?:(?:vivo|vivimos)NOW en|me (?:mudé|he mudado) a|nos (?:mudamos|hemos mudado) a)",
+        home="(?:yo )?(?:(?:vivo|vivimos)NOW en|me (?:mudé|he mudado) a|nos (?:mudamos|hemos mudado) a)"
+        "|ya no (?:vivo|vivimos) en [\\p{L} ]+, (?:ahora (?:vivo|vivimos) en|me mudé a|nos mudamos a)",
         fact="(?:yo )?(?:soy de|trabajoNOW (?:en|de|como|para)|tengo \\d+ años"
         "|soy (?:zurd[oa]|solter[oa]|viud[oa])|estoy (?:casad[oa]|divorciad[oa]))"
         "|(?:mi|nuestr[oa]) KIN (?:se llama|vive en|trabaja)",

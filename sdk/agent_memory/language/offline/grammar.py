@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from agent_memory.language.measures import UNITS
 from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.lexicon import BE
 from agent_memory.language.offline.text import canon, canons, expand, openings, stem
@@ -51,6 +52,11 @@ _NOT_NAMES = (
     | frozenset(lexicon.LIKING) | frozenset(lexicon.DIETS) | frozenset().union(*lexicon.FOODS.values())
 )  # fmt: skip
 """Words that open a sentence with a capital without being anybody's name."""
+_AFTER_VALUE = (
+    lexicon.STOPWORDS | lexicon.ADVERBS | lexicon.WEEKDAYS | lexicon.MONTHS | lexicon.TIME_WORDS | frozenset().union(*UNITS)
+    | lexicon.words("mg mcg people persons guests times drops pills tablets am pm max maximum min minimum each per till")
+)  # fmt: skip
+"""What may follow a number that is a value."""
 _INTENDING = lexicon.words("plan hope aim want wish need intend expect think consid look love like prefer")
 
 
@@ -210,6 +216,8 @@ def _noun_phrase(owner: str, words: list[str], *, definite: bool = True) -> _Sub
     noted = words[: _LONGEST_NOTED + 1] if len(words) <= _LONGEST_NOTE else []
     is_value = [word[0] in "$€£¥0123456789" or word.lower().removesuffix("s") in lexicon.WEEKDAYS for word in noted]
     size = next((at for at, found in enumerate(is_value) if at and found), 0)
+    if size and _is_numbered(words[size - 1 :]):
+        return owner, words[: size + 1], words[size + 1 :], definite
     for at, word in enumerate(words):
         following = words[at + 1].lower() if at + 1 < len(words) else ""
         if at and (word in {":", "="} or (word == "," and following[:1].isdigit())):
@@ -217,6 +225,14 @@ def _noun_phrase(owner: str, words: list[str], *, definite: bool = True) -> _Sub
         if at and word.lower() in lexicon.FINITE and not (size and "," in words[size:at]):
             return owner, words[:at], words[at:], definite
     return (owner, words[:size], ["is", *words[size:]], definite) if size else (owner, words, [], definite)
+
+
+def _is_numbered(words: list[str]) -> bool:
+    """Whether a number only counts the thing before it: "lesson 3", or "box 1 contains clothes"."""
+    head, number, following = [*(word.lower() for word in words[:3]), ""][:3]
+    if not number.replace(".", "").isdigit():
+        return False
+    return head in lexicon.COUNTED or (following.isalpha() and following not in _AFTER_VALUE)
 
 
 def _name_size(words: list[str]) -> int:

@@ -227,6 +227,12 @@ ATTRIBUTES = MEASURES | words("""
 """)
 """What things and people have: a time, a name, an amount."""
 
+COUNTED = words("""
+    chapter day episode error exercise figure floor game issue item level lesson line module number option page part
+    phase point question round rule scene season section step story table task top unit version vol week year
+""")
+"""What is counted through, so that a figure behind it is no value."""
+
 WEAK_TOPICS = words("""
     trip vacation holiday project thing plan event app application service programme team system total overall whole
     current upcoming final original main date day time new next monthly annual yearly weekly daily amount number remodel

@@ -58,15 +58,15 @@ def profile(data: ProfileInput) -> ProfileOutput:
     sections: dict[Section, list[Statement]] = {section: [] for section in SECTIONS}
     told: set[tuple[str, frozenset[str]]] = set()
     for statement in filter(_lasts, newest_first):
-        subjects = {(claim.owner, claim.topic) for claim in statement.claims if claim.values and claim.lasting}
-        subjects |= {("self", frozenset([one.subject])) for one in _abroad(statement.fact.content) if one.subject}
+        subjects = _subjects(statement)
         if not subjects or not subjects <= told:
             _add(sections[section_of(statement)], statement)
         told |= subjects
     for section in SECTIONS:
         for line in getattr(earlier, section):
             statement = read(FactView(ref="earlier", kind="fact", content=line, said_at=_LONG_AGO))
-            is_gone = any(_says(statement, other) for other in gone)
+            abroad = _subjects(statement) if _abroad(line) else set()
+            is_gone = any(_says(statement, other) for other in gone) or (abroad and abroad <= told)
             if not is_gone and not any(contradiction(newer, statement) for newer in newest_first):
                 _add(sections[section], statement)
     return ProfileOutput(
@@ -135,6 +135,12 @@ def section_of(statement: Statement) -> Section:
         return "environment"
     ours = not any("." in claim.owner for claim in statement.claims)
     return "current_work" if ours and (kind in {"context", "decision"} or _WORK.search(text)) else "personal"
+
+
+def _subjects(statement: Statement) -> set[tuple[str, frozenset[str]]]:
+    """What a statement gives a value that lasts: whose, and of what."""
+    subjects = {(claim.owner, claim.topic) for claim in statement.claims if claim.values and claim.lasting}
+    return subjects | {("self", frozenset([one.subject])) for one in _abroad(statement.fact.content) if one.subject}
 
 
 def _add(section: list[Statement], statement: Statement) -> None:

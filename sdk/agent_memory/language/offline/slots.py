@@ -41,6 +41,12 @@ _TO_ME = bounded(r"\bappeal to me\b|\bnot (?:really )?my (?:thing|cup of tea|sty
 _OF_ANOTHER = bounded(
     r"(?:his|her|its|their|he|she|they|everyone|everybody|people|somebody|someone|nobody|no one|some|any|an?)\b", re.I
 )
+_ELLIPTIC = bounded(
+    r"^(?!(?:i|we) )(?:[\w'-]+ ){1,3}(?:does|do|did|is|are|was|were|can|will|has|have|would|should)(?: not)?"
+    r"(?:[,.;!]|$)",
+    re.I,
+)
+"""An answer without the verb of its question: "the Transit does"."""
 _EMPTY_PRAISE = lexicon.EMOTIONS - {"ok", "okay", "fine"}
 _PRAISED = bounded(
     r"\b(?:am|is|are|was|were|looks?|looked|seems?|seemed|sounds?|sounded|feels?|felt|be|been)(?: \w+)? "
@@ -142,7 +148,7 @@ _LEAST_EVENT = 2
 def fills_one(text: str, clause: Clause | None, moments: Sequence[Moment], kind: FactKind) -> bool:
     """Whether a statement fills a slot, and so is worth keeping."""
     plain = expand(text)
-    if kinds.is_guess(plain) or _OF_ANOTHER.match(plain) or _dangles(plain):
+    if kinds.is_guess(plain) or _OF_ANOTHER.match(plain) or _ELLIPTIC.match(plain) or _dangles(plain):
         return False
     if kind == "requirement":
         return True
@@ -176,9 +182,7 @@ _NO_THING = (
 """What opens no noun phrase without an article."""
 _NEAR = lexicon.WEEKDAYS | lexicon.MONTHS | lexicon.words("noon midnight tomorrow next")
 _UNNAMED = lexicon.TIME_WORDS | lexicon.STOPWORDS | lexicon.GENERIC | lexicon.words("last next")
-_NO_KEY = lexicon.words("""
-    chapter day episode error exercise figure floor game issue item level lesson line module number option page part
-    phase point question round rule scene season section step story table task top unit version vol week year
+_NO_KEY = lexicon.COUNTED | lexicon.words("""
     see maybe until till about around only over under took got had ran did love next last this some every each another
     before after since for from with at in on by to plus minus
 """)

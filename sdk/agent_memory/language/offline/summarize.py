@@ -101,9 +101,9 @@ def summarize(data: SummarizeInput) -> SummarizeOutput:
     best = sorted(range(len(current)), key=lambda at: (current[at].weight, at), reverse=True)[:MOST_POINTS]
     decisions = [item.text for item in _current([*settled, *decided])][-MOST_POINTS:]
     open_issues, next_steps = _open(earlier, turns)
-    told = [turn.content for turn in turns if turn.role in _TALKING]
     known = [earlier.topic, earlier.topic] if earlier.topic else []
-    topic = topics.main_topic([*known, *earlier.key_points, *told]) or earlier.topic or _opening(turns)
+    asked, told = ([turn.content for turn in turns if turn.role == role] for role in ("user", "agent"))
+    topic = topics.main_topic([*known, *earlier.key_points, *asked], told) or earlier.topic or _opening(turns)
     elsewhere = {*decisions, *open_issues, *next_steps}
     values = _values(_current([*settled, *before, *said]))
     return SummarizeOutput(

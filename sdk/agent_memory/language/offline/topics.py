@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.text import canon, canons, content_stems, expand
@@ -17,6 +18,8 @@ _TOPIC = bounded(
     r"(?P<link> (?:to|for|in|of|at) (?:the )?(?-i:[A-Z][\w'-]*(?: [A-Z][\w'-]*){0,2}))?",
     re.I,
 )
+_SURE, _SHORT = 3, 8
+"""How often words of a topic turn up in a talk that is not short, and how many texts are. Choices."""
 _MODIFIED_ONLY = lexicon.words(
     "app move party project course class lesson report presentation paper book album release flat shop"
 )
@@ -61,13 +64,23 @@ def tags(text: str, name: str = "") -> list[str]:
     return [word for word in found if len(word) > 2 and word not in lexicon.MONTHS and word != name.lower()][:3]
 
 
-def main_topic(texts: list[str]) -> str:
-    """What several texts are mostly about: the topic whose words turn up most; "" if none is named often enough."""
-    stems = [content_stems(text) for text in texts]
+def main_topic(texts: Sequence[str], others: Sequence[str] = ()) -> str:
+    """What several texts are mostly about: the topic that they name whose words turn up most; "" if none is sure.
+
+    A topic that turns up once may only have been mentioned in passing, unless the first text names it.
+
+    Args:
+        texts: What users said, oldest first.
+        others: What others said, which names no topic.
+    """
+    stems = [content_stems(text) for text in (*texts, *others)]
     phrases = {content_stems(topic): topic for text in texts for topic in topics(text)}
-    shares = {topic: sum(len(about & stem_set) for stem_set in stems) for about, topic in phrases.items() if about}
-    best = max(shares, key=lambda topic: shares[topic], default="")
-    return best if best and (shares[best] >= 3 or len(texts) < 8) else ""
+    about = max(
+        filter(None, phrases), key=lambda words: sum(len(words & one) for one in stems), default=frozenset[str]()
+    )
+    share = sum(len(about & one) for one in stems)
+    is_spread = sum(not about.isdisjoint(one) for one in stems) > 1 or about <= stems[0]
+    return phrases[about] if about and is_spread and (share >= _SURE or len(stems) < _SHORT) else ""
 
 
 def is_attribute(word: str) -> bool:
