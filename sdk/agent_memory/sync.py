@@ -812,6 +812,8 @@ class UserScope:
     def reject(self, id: str) -> ForgetReceipt:
         """Forgets a memory that waits for review. Its turns stay, and do not bring it back.
 
+        Other wordings of it are forgotten if they wait too. What is active or was approved stays.
+
         Raises:
             NotFound: if the user has no such memory.
             Conflict: if it is active (forget it, or correct it), or was replaced.
@@ -1012,7 +1014,10 @@ class UserScope:
         return self._portal.run(self._inner.reflect(question, limit=limit, groups=groups, **filters))
 
     def profile(self) -> UserProfile | None:
-        """What is known about the user across threads; None until there is a profile."""
+        """What is known about the user across threads; None until there is a profile.
+
+        Leaves out what comes only from threads that are switched off.
+        """
         return self._portal.run(self._inner.profile())
 
     def reprocess(
@@ -1483,6 +1488,8 @@ class GroupScope:
     def reject(self, id: str) -> ForgetReceipt:
         """Forgets a memory that waits for review. Its turns stay, and do not bring it back.
 
+        Other wordings of it are forgotten if they wait too. What is active or was approved stays.
+
         Raises:
             NotFound: if the user has no such memory.
             Conflict: if it is active (forget it, or correct it), or was replaced.
@@ -1683,7 +1690,10 @@ class GroupScope:
         return self._portal.run(self._inner.reflect(question, limit=limit, groups=groups, **filters))
 
     def profile(self) -> UserProfile | None:
-        """What is known about the user across threads; None until there is a profile."""
+        """What is known about the user across threads; None until there is a profile.
+
+        Leaves out what comes only from threads that are switched off.
+        """
         return self._portal.run(self._inner.profile())
 
     def reprocess(

@@ -391,3 +391,37 @@ async def times_are_read(memory: AsyncMemory) -> None:
         why = await client.call_tool("why", {"id": fact["id"]})
         assert "said 2026-05-18T05:30+09:00 by the user" in text_of(why)
         assert data_of(why)["turns"][0]["said_at"] == "2026-05-17T20:30:00.000000Z"
+
+
+async def test_what_is_switched_off_is_hidden_from_agents():
+    async with AsyncMemory.local() as memory:
+        await _hides(memory)
+
+
+async def _hides(memory: AsyncMemory):
+    alice = memory.user("alice")
+    await alice.thread("work").add("user", "I work at Siemens in Munich.")
+    await alice.thread("diary").add("user", "I'm allergic to penicillin.")
+    await memory.drain(timeout=60)
+    await alice.process("profile")
+    hidden = next(one for one in await alice.memories() if "penicillin" in one.content)
+
+    async def read(client: Client) -> str:
+        pages = [await client.read_resource(f"memory://{name}") for name in ("profile", "memories")]
+        prompt = await client.get_prompt("review")
+        return " ".join(str(one) for one in (*pages, prompt))
+
+    async with agent(memory) as client:
+        assert "penicillin" in await read(client)
+        await alice.thread("diary").update_settings(enabled=False)
+        shown = await read(client)
+        assert "penicillin" not in shown
+        assert "Siemens" in shown
+        for address in (f"memory://memories/{hidden.id}", "memory://threads/diary/summary"):
+            with pytest.raises(MCPError, match="switched off"):
+                await client.read_resource(address)
+        assert "switched off" in text_of(await client.call_tool("history", {"id": hidden.id}))
+        await alice.update_settings(enabled=False)
+        for address in ("memory://profile", "memory://memories", "memory://threads"):
+            with pytest.raises(MCPError, match="switched off"):
+                await client.read_resource(address)

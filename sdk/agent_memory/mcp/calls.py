@@ -33,8 +33,9 @@ from agent_memory.errors import (
     StoreUnavailable,
 )
 from agent_memory.memory import AsyncMemory
-from agent_memory.models import time_zone
+from agent_memory.models import Memory, time_zone
 from agent_memory.scopes import AsyncUserScope
+from agent_memory.store.ids import is_reserved
 
 T = TypeVar("T")
 Request = Context[Any, Any]
@@ -156,6 +157,41 @@ class Visit:
     async def zone(self) -> tzinfo:
         """The time zone of the user, in which an agent reads times."""
         return time_zone((await self.user.settings()).time_zone or "UTC")
+
+    async def require_on(self, thread_id: str | None = None) -> None:
+        """Refuses what an agent may not read: the memory, or a conversation, that is switched off.
+
+        Raises:
+            MemoryDisabled: if it is.
+        """
+        scope = self.user if thread_id is None else self.user.thread(thread_id)
+        if (await scope.settings()).enabled is False:
+            raise MemoryDisabled("memory is switched off for this " + ("user" if thread_id is None else "conversation"))
+
+    async def memory(self, id: str) -> Memory:
+        """A memory of the user.
+
+        Raises:
+            NotFound: if the user has no such memory.
+            MemoryDisabled: if memory, or the conversation that it comes from, is switched off.
+        """
+        await self.require_on()
+        found = await self.user.get(id)
+        if not is_reserved(found.thread_id):
+            await self.require_on(found.thread_id)
+        return found
+
+    async def memories(self, limit: int) -> list[Memory]:
+        """The newest memories, without those of conversations that are switched off.
+
+        Raises:
+            MemoryDisabled: if memory is switched off for the user.
+        """
+        await self.require_on()
+        found = await self.user.memories(limit=limit)
+        threads = {one.thread_id for one in found if not is_reserved(one.thread_id)}
+        off = {thread for thread in threads if (await self.user.thread(thread).settings()).enabled is False}
+        return [one for one in found if one.thread_id not in off]
 
 
 Work = Callable[[Visit], Awaitable[T]]

@@ -152,6 +152,7 @@ def reading_tools(door: Door) -> list[Tool]:
         """All versions of a memory, oldest first: what it replaced, and what replaced it."""
 
         async def work(visit: Visit) -> MemoriesAnswer:
+            await visit.memory(id)
             return MemoriesAnswer(memories=[view_of(version) for version in await visit.user.history(id)])
 
         versions, zone = await answer_there(door, work, request, "reading")
@@ -161,6 +162,7 @@ def reading_tools(door: Door) -> list[Tool]:
         """Why a memory is believed: the words that support it, who said them and when, and what it replaced."""
 
         async def work(visit: Visit) -> WhyAnswer:
+            await visit.memory(id)
             return _evidence(await visit.user.why(id))
 
         evidence, zone = await answer_there(door, work, request, "reading")

@@ -36,6 +36,7 @@ def add_resources(server: MCPServer[Any], door: Door) -> None:
         """What is known about the user across all conversations."""
 
         async def work(visit: Visit) -> str:
+            await visit.require_on()
             found = await visit.user.profile()
             lines = [] if found is None else [f"- {line.section}: {quoted(line.text)}" for line in found.lines()]
             return "\n".join([HEADER, *lines, "", NOTICE]) if lines else "There is no profile yet."
@@ -47,7 +48,7 @@ def add_resources(server: MCPServer[Any], door: Door) -> None:
         """The newest memories of the user, with their ids."""
 
         async def work(visit: Visit) -> str:
-            found = await visit.user.memories(limit=MOST_LISTED)
+            found = await visit.memories(MOST_LISTED)
             return lines_of(map(view_of, found), HEADER, "Nothing is remembered yet.", await visit.zone())
 
         return await answer(door, work, failure=to_resource)
@@ -57,6 +58,7 @@ def add_resources(server: MCPServer[Any], door: Door) -> None:
         """The conversations of the user, the last one first."""
 
         async def work(visit: Visit) -> str:
+            await visit.require_on()
             found = await visit.user.threads(limit=MOST_LISTED)
             return "\n".join(map(_thread_line, found)) or "There is no conversation yet."
 
@@ -69,6 +71,8 @@ def add_resources(server: MCPServer[Any], door: Door) -> None:
         """What was talked about in a conversation."""
 
         async def work(visit: Visit) -> str:
+            await visit.require_on()
+            await visit.require_on(thread_id)
             found = await visit.user.thread(thread_id).summary()
             lines = [] if found is None else found.content.split("\n")
             said = "\n".join(f"- {quoted(line)}" for line in lines if line.strip())
@@ -81,7 +85,7 @@ def add_resources(server: MCPServer[Any], door: Door) -> None:
         """One memory of the user."""
 
         async def work(visit: Visit) -> str:
-            found = MemoryAnswer(memory=view_of(await visit.user.get(id)))
+            found = MemoryAnswer(memory=view_of(await visit.memory(id)))
             return found.model_dump_json(exclude_none=True)
 
         return await answer(door, work, failure=to_resource)
@@ -107,7 +111,7 @@ def add_prompts(server: MCPServer[Any], door: Door) -> None:
         """Goes through the memories with the user, who corrects or forgets what is wrong."""
 
         async def work(visit: Visit) -> MemoriesAnswer:
-            found = await visit.user.memories(limit=MOST_LISTED)
+            found = await visit.memories(MOST_LISTED)
             return MemoriesAnswer(memories=[view_of(one) for one in found])
 
         known, zone = await answer_there(door, work, failure=to_prompt)

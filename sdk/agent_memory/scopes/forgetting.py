@@ -48,6 +48,8 @@ class ForgetRequest:
     query: str | None = None
     place: Place = field(default_factory=Place)
     include_sources: bool = True
+    only_waiting: bool = False
+    """Whether other wordings go with the named memory only if they wait for review, too."""
 
     @property
     def is_claim(self) -> bool:
@@ -207,6 +209,9 @@ async def _plan(runtime: Runtime, request: ForgetRequest, at: datetime, *, most:
     corpus = await open_corpus(runtime.store, for_asking(runtime.tools.embeddings), request.user_id)
     if request.id is not None:
         selection = await select_id(corpus, request.id, request.place)
+        if request.only_waiting:
+            waiting = {one.id for one in corpus.memories.values() if one.status != "active" and not one.superseded_by}
+            selection.memories = {one: why for one, why in selection.memories.items() if one in waiting}
     elif request.query is not None:
         selection = await select_query(corpus, folded(request.query).strip(), request.place)
     else:

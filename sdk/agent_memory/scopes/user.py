@@ -200,8 +200,11 @@ class AsyncUserScope(UserMemories, UserDocuments, UserControls):
 
     @audited(changes=False)
     async def profile(self) -> UserProfile | None:
-        """What is known about the user across threads; None until there is a profile."""
-        return await told_profile(self._runtime.store, self.user_id)
+        """What is known about the user across threads; None until there is a profile.
+
+        Leaves out what comes only from threads that are switched off.
+        """
+        return await told_profile(self._runtime.store, self.user_id, (await self._rules()).threads_off)
 
     @audited(changes=True)
     async def reprocess(

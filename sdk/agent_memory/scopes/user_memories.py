@@ -274,6 +274,10 @@ class UserMemories(UserPart):
         memory = await self.get(id)
         if memory.status == "active" and content in (None, memory.content):
             return memory
+        if memory.superseded_by is not None and content is not None:
+            made = await corrected_before(await self._desk(), id, content, None, None)
+            if made is not None and made[0].status == "active":
+                return made[0]
         check_waits(memory)
         rules = await self._rules()
         await require_room(store, rules, self.user_id)
@@ -285,12 +289,16 @@ class UserMemories(UserPart):
     async def reject(self, id: str) -> ForgetReceipt:
         """Forgets a memory that waits for review. Its turns stay, and do not bring it back.
 
+        Other wordings of it are forgotten if they wait too. What is active or was approved stays.
+
         Raises:
             NotFound: if the user has no such memory.
             Conflict: if it is active (forget it, or correct it), or was replaced.
         """
         check_waits(await self.get(id))
-        return await forget(self._runtime, ForgetRequest(self.user_id, id, include_sources=False), dry_run=False)
+        return await forget(
+            self._runtime, ForgetRequest(self.user_id, id, include_sources=False, only_waiting=True), dry_run=False
+        )
 
     async def changes(self, *, cursor: str | None = None, limit: int = 100) -> Changes:
         """The changes of the user's memories, oldest first.

@@ -53,8 +53,9 @@ _NOT_NAMES = (
 )  # fmt: skip
 """Words that open a sentence with a capital without being anybody's name."""
 _AFTER_VALUE = (
-    lexicon.STOPWORDS | lexicon.ADVERBS | lexicon.WEEKDAYS | lexicon.MONTHS | lexicon.TIME_WORDS | frozenset().union(*UNITS)
-    | lexicon.words("mg mcg people persons guests times drops pills tablets am pm max maximum min minimum each per till")
+    lexicon.STOPWORDS | lexicon.ADVERBS | lexicon.WEEKDAYS | lexicon.MONTHS | lexicon.TIME_WORDS
+    | frozenset().union(*UNITS)
+    | lexicon.words("mg mcg people persons guests times drops pills tablets am pm max maximum min minimum each per")
 )  # fmt: skip
 """What may follow a number that is a value."""
 _INTENDING = lexicon.words("plan hope aim want wish need intend expect think consid look love like prefer")
