@@ -6,6 +6,7 @@ from scripted_model import ScriptedChat
 from agent_memory import AsyncMemory
 from agent_memory.errors import Conflict, InvalidInput, NotFound
 from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOutput
+from agent_memory.rules.switches import Rules
 from agent_memory.screening.review import approve
 from agent_memory.store.containers import MEMORIES
 
@@ -98,7 +99,7 @@ async def test_what_was_replaced_before_the_approval_is_written_stays_as_it_is(m
     held = await alice.remember(ORDER)
     await alice.approve(held.id, content="Mallory sends invoices that are not to be paid")
     with pytest.raises(Conflict):
-        await approve(memory.runtime.store, held)
+        await approve(memory.runtime.store, Rules(), held)
     assert (await alice.get(held.id)).status == "quarantined"
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, get_args
 
 from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, NotFound
@@ -17,6 +19,7 @@ from agent_memory.rules.quotas import keep_within, require_room
 from agent_memory.rules.switches import Rules, with_retention
 from agent_memory.screening.screen import FORBIDDEN, screen_aside
 from agent_memory.settings import PolicySettings
+from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import Document, create, replace, to_document, validated
@@ -215,11 +218,29 @@ async def mark(desk: Desk, memory: Memory, marks: Mapping[str, Any]) -> Memory:
     if not changes:
         return memory
     ends = marks.get("expires_at", memory.expires_at)
-    if ends is not None or "expires_at" in changes:
-        lasting = {"type": memory.type, "expires_at": None if ends is None else iso(ends)}
-        [kept] = with_retention([lasting], desk.rules)
+    lasting = {"type": memory.type, "expires_at": None if ends is None else iso(ends)}
+    [kept] = with_retention([lasting], desk.rules)
+    if "ttl" in kept or "expires_at" in changes:
         changes |= {"expires_at": kept["expires_at"], "ttl": kept.get("ttl", -1)}
+    if ends is not None:
+        await _expire_earlier(desk, memory, ends)
     return await amend(desk.store, memory, changes)
+
+
+async def _expire_earlier(desk: Desk, memory: Memory, ends: datetime) -> None:
+    """Lets the earlier versions of a memory expire with it, unless they expire before."""
+    level = [memory.id]
+    while level:
+        rows = await desk.store.query(MEMORIES, queries.SUPERSEDED_BY, (desk.user_id,), ids=level)
+        for row in rows:
+            if row.get("expires_at") is None or row["expires_at"] > iso(ends):
+                [kept] = with_retention([{"type": row["type"], "expires_at": iso(ends)}], desk.rules)
+                changes = {"expires_at": kept["expires_at"], "ttl": kept["ttl"]}
+                with contextlib.suppress(Conflict, NotFound):
+                    await desk.store.patch(
+                        MEMORIES, row["id"], (desk.user_id, row["thread_id"]), changes, "FROM c WHERE true"
+                    )
+        level = [row["id"] for row in rows]
 
 
 async def correct(
@@ -245,6 +266,9 @@ async def correct(
         "valid_to": iso(new.created_at),
         **untold.mark(old.thread_id),
     }
+    if new.expires_at is not None:
+        [ended] = with_retention([ended | {"expires_at": iso(new.expires_at)}], desk.rules)
+        await _expire_earlier(desk, old, new.expires_at)
     await untold.mark_earlier(desk.store, desk.user_id, old.id, None)
     await note_replaced(desk.store, desk.user_id)
     await desk.store.batch(MEMORIES, partition, [create(document), replace(ended, etag)])

@@ -33,6 +33,7 @@ from agent_memory.store.scope_documents import THREADS_OFF, TIER, known_document
 from agent_memory.text.folding import bare
 from agent_memory.text.patterns import linear
 from agent_memory.text.stems import stem
+from agent_memory.text.terms import is_unspaced
 
 SECONDS_PER_DAY = 86_400
 LONGEST = 2**31 - 1
@@ -142,8 +143,8 @@ _TOKEN = linear(r"\p{L}[\w'’-]*")
 
 def categories_of(text: str, labels: Iterable[str] = ()) -> set[str]:
     """The stems of a text and the known categories that it belongs to. `labels` are its tags, its kind and its type."""
-    found = {stem(word.lower()) for word in _TOKEN.findall(bare(text))}
-    found |= {stem(bare(label).lower()) for label in labels}
+    found = {stem(word) for word in _TOKEN.findall(bare(text).casefold())}
+    found |= {stem(bare(label).casefold()) for label in labels}
     return found | {name for name, words in _stems().items() if words & found}
 
 
@@ -151,15 +152,18 @@ def is_kept(text: str, labels: Iterable[str], deny: frozenset[str], allow: froze
     """Whether a text belongs to no denied category, and to an allowed one if only some are allowed."""
     if not deny and allow is None:
         return True
-    found = categories_of(text, labels)
-    if any(_in(name, found) for name in deny):
+    found, plain = categories_of(text, labels), bare(text).casefold()
+    if any(_in(name, found, plain) for name in deny):
         return False
-    return allow is None or any(_in(name, found) for name in allow)
+    return allow is None or any(_in(name, found, plain) for name in allow)
 
 
-def _in(category: str, found: set[str]) -> bool:
+def _in(category: str, found: set[str], plain: str) -> bool:
     name = _ALIASES.get(category, category)
-    words = [stem(word) for word in _TOKEN.findall(bare(name).lower())]
+    word = bare(name).casefold()
+    if is_unspaced(word):  # its script does not show where words begin
+        return word in plain
+    words = [stem(word) for word in _TOKEN.findall(word)]
     return name in found or (bool(words) and all(word in found for word in words))
 
 

@@ -281,7 +281,7 @@ class UserMemories(UserPart):
         check_waits(memory)
         rules = await self._rules()
         await require_room(store, rules, self.user_id)
-        approved = await approve(store, memory if content is None else await self.update(id, content=content))
+        approved = await approve(store, rules, memory if content is None else await self.update(id, content=content))
         await keep_within(store, rules, self.user_id, lambda: set_aside(store, approved, memory))
         return approved
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from agent_memory.errors import Conflict
 from agent_memory.models import Memory, iso, now
+from agent_memory.rules.switches import Rules, with_retention
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
@@ -33,14 +34,17 @@ def check_waits(memory: Memory) -> None:
         raise Conflict(f"memory {memory.id} is active; forget it, or correct it")
 
 
-async def approve(store: Store, memory: Memory) -> Memory:
-    """Makes a waiting memory active.
+async def approve(store: Store, rules: Rules, memory: Memory) -> Memory:
+    """Makes a waiting memory active, for as long as memories of its type are kept.
 
     Raises:
         Conflict: if it was replaced meanwhile.
         NotFound: if it was forgotten meanwhile.
     """
+    ends = None if memory.expires_at is None else iso(memory.expires_at)
+    [kept] = with_retention([{"type": memory.type, "expires_at": ends}], rules)
     changes = {"status": "active", "review_reason": None, "updated_at": iso(now())}
+    changes |= {"ttl": kept["ttl"]} if "ttl" in kept else {}
     partition = (memory.user_id, memory.thread_id)
     return from_document(
         Memory, await store.patch(MEMORIES, memory.id, partition, changes, f"FROM c WHERE {queries.ACTIVE}")

@@ -24,6 +24,7 @@ from agent_memory.text.names import names
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stems import stem
 from agent_memory.text.stop_words import CLAIM_WORDS, FOREIGN_WORDS, FUNCTION_WORDS
+from agent_memory.text.terms import is_unspaced, pairs
 from agent_memory.text.wordings import is_same, wording_of, wordings, words_in
 
 LITTLE = 3
@@ -57,8 +58,9 @@ class Likeness:
 
     def about(self, topic: str, text: str, cosine: float | None) -> bool:
         """Whether a text is about a topic: it has all its words, some of them and a medium cosine, or a high cosine."""
-        wanted = stems(topic)
-        share = len(wanted & stems(text)) / len(wanted) if wanted else 0.0
+        wanted, said = stems(topic), stems(text)
+        shared = [word for word in wanted if word in said or (is_unspaced(word) and word in text)]
+        share = len(shared) / len(wanted) if wanted else 0.0
         if share == 1.0:
             return True
         return cosine is not None and (
@@ -117,7 +119,9 @@ def _alike(one: str, other: str) -> int:
 
 
 def _words(text: str) -> set[str]:
-    return {word.lower() for word in words_in(folded(text))} - CLAIM_WORDS
+    """The words of a text; of a script without spaces, the pairs of neighbouring characters."""
+    found = {word.casefold() for word in words_in(folded(text))}
+    return {part for word in found for part in (pairs(word) if is_unspaced(word) else [word])} - CLAIM_WORDS
 
 
 def _telling(text: str) -> frozenset[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from agent_memory.text.patterns import linear
 from agent_memory.text.stop_words import QUESTION_WORDS
 
 MAX_TERMS = 30
@@ -15,6 +16,7 @@ CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 # Marks and letters have no character in common, and nothing follows, so it backtracks over one mark at most.
 _WORD = re.compile(rf"[{CJK}]+|[^\W{CJK}]+(?:[.,:'’\-][^\W{CJK}]+)*")
 _SIGN = re.compile(f"[{CJK}]")  # one class: it reads every character once
+_UNSPACED = linear(f"[{CJK}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 
 
 def query_terms(query: str) -> list[str]:
@@ -43,6 +45,11 @@ def _telling(words: list[str]) -> list[str]:
 def is_cjk(word: str) -> bool:
     """Whether a word is in a script without spaces between words."""
     return _SIGN.match(word) is not None
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether a word is in a script without spaces: Chinese, Japanese, Korean, Thai, Lao, Burmese or Khmer."""
+    return _UNSPACED.search(word) is not None
 
 
 def has_cjk(text: str) -> bool:
