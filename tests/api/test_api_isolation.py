@@ -164,6 +164,15 @@ async def test_a_group_opens_only_to_its_members(memory: AsyncMemory):
         mine = (await http.get("/v1/contributions", params={"member": "alice"}, headers=here)).json()
         assert [one["content"] for one in mine["memories"]] == ["The door is green"]
         assert (await http.get("/v1/memories", headers={"x-api-key": alices})).json()["memories"] == []
+        stored = await http.post("/v1/memory", json={"content": "The gate is blue"}, headers=here)
+        assert stored.status_code == 201
+        address = f"/v1/memory/{stored.json()['id']}"
+        assert (await http.get(address, headers=here)).json()["content"] == "The gate is blue"
+        assert (await http.get(address, headers={"x-api-key": alices})).status_code == 404
+        everything = await http.delete("/v1/memory", params={"user_id": "alice"}, headers=here)
+        assert everything.status_code == 400, "the group is not alice"
+        assert (await http.delete(address, headers=here)).status_code == 200
+        assert (await http.get(address, headers=here)).status_code == 404
 
 
 async def test_a_group_over_http(memory: AsyncMemory):

@@ -177,9 +177,9 @@ def scope_of(
     return user if thread_id is None else user.thread(thread_id, resources=resources)
 
 
-def owned(request: Request, user_id: str) -> AsyncUserScope:
+def owned(request: Request, user_id: str, config: MemoryConfig | None = None) -> AsyncUserScope:
     """The scope of the user, or of the group, that a request is for."""
-    scope = scope_of(request, user_id)
+    scope = scope_of(request, user_id, config=config)
     assert isinstance(scope, AsyncUserScope)
     return scope
 

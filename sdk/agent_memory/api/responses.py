@@ -11,15 +11,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import ConfigDict, Field
 
-from agent_memory.api.binding import IdempotencyKey, answer_once, scope_of
+from agent_memory.api.binding import IdempotencyKey, answer_once, owned, scope_of
 from agent_memory.api.errors import documented
 from agent_memory.api.identity import UserId
-from agent_memory.api.routes import OpenMemory
 from agent_memory.contract.wire import STORED, Body, Params, RouterType, StoredMemory, WireTime, as_stored
 from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, ModelError, NotFound, QuotaExceeded
 from agent_memory.models import Context, ForgetReceipt, Hit, Model, Receipt
 from agent_memory.recall.context import DEFAULT_BUDGET
-from agent_memory.store.ids import new_turn_id
+from agent_memory.store.ids import group_of, new_turn_id
 
 router = APIRouter(prefix="/v1/memory", tags=["responses"])
 
@@ -133,15 +132,13 @@ async def context(request: Request, user_id: UserId, body: ResponsesRequest) -> 
     responses=documented(Conflict, writes=True),
     operation_id="responses_keep",
 )
-async def keep(
-    request: Request, memory: OpenMemory, user_id: UserId, body: Exchange, idempotency_key: IdempotencyKey = None
-) -> Response:
+async def keep(request: Request, user_id: UserId, body: Exchange, idempotency_key: IdempotencyKey = None) -> Response:
     """Stores the input and the model's answer. Memories are derived in the background, if `auto_store` is on."""
 
     async def work() -> Response:
         thread_id = body.previous_response_id or f"resp_{new_turn_id()}"
         project_id = None if body.memory_context is None else body.memory_context.project_id
-        thread = memory.user(user_id, config=body.memory_config).thread(thread_id, project_id=project_id)
+        thread = owned(request, user_id, body.memory_config).thread(thread_id, project_id=project_id)
         said = [("user", body.input), ("assistant", body.output)]
         receipt = await thread.add_many([{"role": role, "content": content} for role, content in said if content])
         return Response(Kept(id=thread_id, receipt=receipt).model_dump_json(), 201, media_type="application/json")
@@ -156,13 +153,11 @@ async def keep(
     responses=documented(MemoryDisabled, QuotaExceeded, ModelError, writes=True),
     operation_id="responses_store",
 )
-async def store(
-    request: Request, memory: OpenMemory, user_id: UserId, body: NewMemory, idempotency_key: IdempotencyKey = None
-) -> Response:
+async def store(request: Request, user_id: UserId, body: NewMemory, idempotency_key: IdempotencyKey = None) -> Response:
     """Stores a memory. If the same words are stored already, returns that memory."""
 
     async def work() -> Response:
-        kept = await memory.user(user_id, config=body.memory_config).remember(
+        kept = await owned(request, user_id, body.memory_config).remember(
             body.content,
             type=STORED[body.type],
             importance=body.importance,
@@ -181,25 +176,25 @@ async def store(
     responses=documented(NotFound),
     operation_id="responses_get",
 )
-async def get(memory: OpenMemory, user_id: UserId, memory_id: str) -> StoredMemory:
+async def get(request: Request, user_id: UserId, memory_id: str) -> StoredMemory:
     """A memory, in the fields of that system."""
-    return as_stored(await memory.user(user_id).get(memory_id))
+    return as_stored(await owned(request, user_id).get(memory_id))
 
 
 @router.delete("/{memory_id}", responses=documented(NotFound), operation_id="responses_forget")
-async def forget(memory: OpenMemory, user_id: UserId, memory_id: str) -> ForgetReceipt:
+async def forget(request: Request, user_id: UserId, memory_id: str) -> ForgetReceipt:
     """Forgets a memory, with the turns that say it and everything derived from them."""
-    owner = memory.user(user_id)
+    owner = owned(request, user_id)
     await owner.get(memory_id)  # A deleted memory is 404 here, while `forget` answers a repeated request.
     return await owner.forget(memory_id)
 
 
 @router.delete("", responses=documented(), operation_id="responses_forget_scope")
-async def forget_scope(memory: OpenMemory, user_id: UserId, query: Annotated[ForgetScope, Query()]) -> ForgetReceipt:
+async def forget_scope(request: Request, user_id: UserId, query: Annotated[ForgetScope, Query()]) -> ForgetReceipt:
     """Forgets what was said in a project; without one, everything of the user, if `user_id` names them."""
-    user = memory.user(user_id)
+    user = owned(request, user_id)
     if query.project_id is not None:
         return await user.forget(project_id=query.project_id)
-    if query.user_id is None:
+    if query.user_id is None or group_of(user_id) is not None:
         raise InvalidInput("say what to forget: ?user_id=… for everything of the user, ?project_id=… for a project")
     return await user.forget(everything=True)
