@@ -55,7 +55,8 @@ class UserDocuments(UserPart):
         check_id(id, "id")
         if not isinstance(content, str):
             raise InvalidInput(f"a document is a text, not {content!r:.60}")
-        if chunk_size < 1 or chunk_overlap < 0:
+        sizes = (chunk_size, chunk_overlap)
+        if not all(isinstance(one, int) for one in sizes) or chunk_size < 1 or chunk_overlap < 0:
             raise InvalidInput(f"cannot make pieces of {chunk_size} characters that share {chunk_overlap}")
         check_json(dict(metadata or {}), "metadata")
         rules = await self._rules()
@@ -70,6 +71,8 @@ class UserDocuments(UserPart):
         if not screened.memories:
             await self._delete_document(id)
             return Receipt(ids=[], created=0, skipped_reason="; ".join(screened.rejected))
+        # An id is no text: folded or redacted, it would name another document, or none.
+        named = [one.model_copy(update={"metadata": one.metadata | {"document_id": id}}) for one in screened.memories]
         usage = Usage()
 
         async def make(changed: Sequence[Memory]) -> list[Document]:
@@ -79,7 +82,7 @@ class UserDocuments(UserPart):
             documents = [to_document(piece, vector) for piece, vector in zip(changed, embedded.vectors, strict=True)]
             return with_retention(documents, rules)
 
-        created = await library.write_pieces(store, self.user_id, id, screened.memories, make)
+        created = await library.write_pieces(store, self.user_id, id, named, make)
         await self._delete_facts_of(id)
         ids = [piece.id for piece in screened.memories]
         return Receipt(ids=ids, created=created, skipped_reason="; ".join(screened.rejected) or None, usage=usage)

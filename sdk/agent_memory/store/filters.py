@@ -15,6 +15,7 @@ from agent_memory.models import TYPE_ALIASES, Filter, SearchFilters, iso
 from agent_memory.models.filters import FIELDS
 from agent_memory.store.chunks import CONFIDENCE, IMPORTANCE
 from agent_memory.store.queries import ACTIVE, AS_OF, OF_NAMES, USABLE
+from agent_memory.text.folding import folded
 
 MEMORY_PATHS = {name: f"c.{name}" for name in FIELDS}
 """Where a memory has its fields."""
@@ -48,9 +49,14 @@ class FilterConditions:
     def _own(self, given: Filter) -> Iterator[str]:
         for field, comparison in given.fields():
             name, _, key = field.partition(".")
-            path = f"c.metadata[{self._bound(key)}]" if key else self._paths[name]
+            keys = dict.fromkeys((key, folded(key)))
+            paths = [f"c.metadata[{self._bound(one)}]" for one in keys] if key else [self._paths[name]]
+            is_folded = name == _LIST or bool(key)
             for how in sorted(comparison.model_fields_set):
-                yield self._compared(path, how, getattr(comparison, how), is_list=name == _LIST)
+                value = getattr(comparison, how)
+                values = [value, *([as_stored(value)] if is_folded and as_stored(value) != value else [])]
+                either = [self._compared(path, how, one, is_list=name == _LIST) for path in paths for one in values]
+                yield either[0] if len(either) == 1 else f"({' OR '.join(either)})"
 
     def _compared(self, path: str, how: str, value: Any, *, is_list: bool) -> str:
         if how == "contains":
@@ -69,6 +75,13 @@ class FilterConditions:
         name = f"filter{len(self.parameters)}"
         self.parameters[name] = iso(value) if isinstance(value, datetime) else value
         return f"@{name}"
+
+
+def as_stored(value: Any) -> Any:
+    """A tag, or a value of metadata, in the form in which the screen stores those of memories."""
+    if isinstance(value, str):
+        return folded(value)
+    return list(map(as_stored, value)) if isinstance(value, list | tuple) else value
 
 
 def _absent(path: str) -> str:
@@ -158,6 +171,8 @@ def parameters(filters: SearchFilters, *, of_turns: bool = False) -> dict[str, A
     types = None if of_turns else filters.get("types")
     if types is not None:
         values["types"], values["type_kinds"] = types_and_kinds(types)
+    if "tags" in values:
+        values["tags"] = list(dict.fromkeys([*values["tags"], *as_stored(values["tags"])]))
     conditions = _conditions(filters, TURN_PATHS if of_turns else MEMORY_PATHS)
     return values if conditions is None else values | conditions.parameters
 
