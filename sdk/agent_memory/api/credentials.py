@@ -19,6 +19,7 @@ from agent_memory.api.identity import Caller, named_user, unauthenticated
 from agent_memory.api.origin import is_local
 from agent_memory.errors import ConfigurationError, InvalidInput
 from agent_memory.models import Model
+from agent_memory.store.documents import validated
 from agent_memory.store.ids import check_id, group_owner
 
 KEY_HEADER = "x-api-key"
@@ -147,9 +148,15 @@ def _holder(key: ApiKey) -> Caller:
 
 
 def new_key(name: str, **rights: Any) -> tuple[str, ApiKey]:
-    """A fresh key of 256 random bits, and its entry in the list of keys."""
+    """A fresh key of 256 random bits, and its entry in the list of keys.
+
+    Raises:
+        InvalidInput: if the name is empty or too long, or its user or a group cannot be an id.
+    """
     key = f"amk_{secrets.token_urlsafe(32)}"
-    return key, ApiKey(sha256=hashlib.sha256(key.encode()).hexdigest(), name=name, **rights)
+    entry = validated(ApiKey, {"sha256": hashlib.sha256(key.encode()).hexdigest(), "name": name, **rights}, "key: ")
+    ApiKeys([entry])
+    return key, entry
 
 
 class HeaderIdentity:

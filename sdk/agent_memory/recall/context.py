@@ -258,12 +258,21 @@ async def _gather(recaller: Recaller, request: ContextRequest, read: Read, gate:
     await _in_time(work, timeout, parts.degraded)
 
 
+def _text_of(message: Mapping[str, Any]) -> str:
+    """The text of a chat message, whose content may be a list of parts; empty if it has none."""
+    content = message.get("content")
+    if isinstance(content, list | tuple):
+        parts = (part.get("text") for part in content if isinstance(part, Mapping))
+        return "\n".join(text for text in parts if isinstance(text, str))
+    return content if isinstance(content, str) else ""
+
+
 async def _said_before(
     request: ContextRequest, turns: asyncio.Task[None] | None, parts: Parts, timeout: float
 ) -> list[str]:
     """The user's messages before the question, oldest first; only those that arrive in time."""
     if request.history is not None:
-        said = [str(message["content"]) for message in request.history if message.get("role") == "user"]
+        said = [text for message in request.history if message.get("role") == "user" and (text := _text_of(message))]
     elif turns is not None:
         await asyncio.wait([turns], timeout=timeout * _HISTORY_SHARE)
         said = [turn.content for turn in parts.turns if turn.role == "user"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -81,8 +81,8 @@ def memory_types(names: Sequence[str] | None) -> list[MemoryType] | None:
     """
     if names is None:
         return None
-    if isinstance(names, str):
-        raise InvalidInput(f"types is a list of names: [{names!r}]")
+    if isinstance(names, str) or not isinstance(names, Collection):
+        raise InvalidInput(f"types is a list of names, like ['fact'], not {names!r:.60}")
     stored: tuple[MemoryType, ...] = ("fact", "episodic", "procedural", "reflection", "document")
     known = {name: name for name in stored} | {alias: one for alias, (one, _) in TYPE_ALIASES.items()}
     for name in names:
@@ -261,7 +261,11 @@ def settings_changes(**given: Any) -> dict[str, Any]:
 
 
 def _categories(field: str, given: Sequence[str]) -> list[str]:
-    if isinstance(given, str) or not all(isinstance(name, str) and 0 < len(name.strip()) <= 60 for name in given):
+    if (
+        isinstance(given, str)
+        or not isinstance(given, Collection)
+        or not all(isinstance(name, str) and 0 < len(name.strip()) <= 60 for name in given)
+    ):
         raise InvalidInput(f"{field} is a list of names of 1 to 60 characters, like ['health']")
     return sorted({name.strip().lower() for name in given})
 

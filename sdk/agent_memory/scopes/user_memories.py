@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
@@ -128,6 +128,8 @@ class UserMemories(UserPart):
         """
         if not isinstance(content, str) or not folded(content).strip():
             raise InvalidInput("there is nothing to remember: content is empty or not a text")
+        if isinstance(tags, str) or not isinstance(tags, Collection):
+            raise InvalidInput(f"tags is a list of texts, like ['travel'], not {tags!r:.60}")
         check_json(
             {"content": content, "tags": list(tags), "metadata": metadata or {}, "data": data},
             "what is to be remembered",
