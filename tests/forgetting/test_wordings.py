@@ -125,3 +125,32 @@ async def test_a_reply_that_says_something_else_stays_although_its_question_goes
         await memory.user("bea").forget(query="hazelnuts")
         assert [turn.content for turn in await chat.turns()] == said[2:]
         assert await facts(memory, "Portuguese") == said[2:]
+
+
+@pytest.mark.parametrize(
+    ("named", "other"),
+    [
+        ("Bob trusts Ana", "Ana trusts Bob"),
+        ("Bus A leaves at 9 from the station", "Bus B leaves at 9 from the station"),
+        ("My wife is a nurse", "My ex-wife is a nurse"),
+        ("I like red wine", "I like white wine"),
+        ("I like to run", "I hate to run"),
+        ("My left knee hurts", "My right knee hurts"),
+    ],
+)
+async def test_a_claim_about_another_stays(named: str, other: str):
+    async with AsyncMemory.local() as memory:
+        alice = memory.user("alice")
+        gone = await alice.remember(named)
+        await alice.remember(other)
+        await alice.forget(gone.id)
+        assert [one.content for one in await alice.memories()] == [other]
+
+
+async def test_the_order_of_listed_names_says_nothing():
+    async with AsyncMemory.local() as memory:
+        alice = memory.user("alice")
+        gone = await alice.remember("Ana and Bob are married")
+        await alice.remember("Bob and Ana are married")
+        await alice.forget(gone.id)
+        assert await alice.memories() == []

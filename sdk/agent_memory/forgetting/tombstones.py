@@ -66,7 +66,7 @@ def of_words(
     if vector is not None:
         document["embedding"] = [round(value, VECTOR_DECIMALS) for value in vector]
         document["embedding_model"] = embedding_model
-        document["wording"] = [sorted(part) for part in _keyed_wording(user_id, wording_of(text))]
+        document["wording"] = [sorted(part) for part in _keyed_wording(user_id, wording_of(text))[:3]]
     return document
 
 
@@ -139,7 +139,8 @@ class Forgotten:
     def _is_claim(self, tombstone: Document, said: Sequence[Wording], similarity: float) -> bool:
         if "wording" not in tombstone:  # versions before 1.0 wrote none
             return similarity >= self._limits.same_claim
-        claim = Wording(*map(frozenset, tombstone["wording"]))
+        words, values, names = map(frozenset, tombstone["wording"])
+        claim = Wording(words, values, names)
         return any(is_same(claim, wording, similarity, self._limits) for wording in said)
 
     def _holds(self, place: dict[str, str], said: Said, at: str) -> bool:
