@@ -199,3 +199,13 @@ async def test_a_thread_of_a_group_that_is_off_is_not_read_with_a_user(memory: A
     await room.update_settings(enabled=False)
     assert await alice.search("office chair", groups=["team"]) == []
     assert "300" not in (await alice.context("office chair", groups=["team"])).text
+
+
+async def test_what_members_correct_and_add_carries_their_id(memory: AsyncMemory):
+    alice, bob = (memory.group("team", member=name) for name in ("alice", "bob"))
+    first = await alice.remember("The release is on Monday")
+    second = await bob.update(first.id, content="The release is on Friday")
+    assert (first.contributor_id, second.contributor_id) == ("alice", "bob")
+    await bob.add_document("plan", "Ship it.")
+    [piece] = await bob.memories(types=["document"])
+    assert piece.contributor_id == "bob"

@@ -72,7 +72,10 @@ class UserDocuments(UserPart):
             await self._delete_document(id)
             return Receipt(ids=[], created=0, skipped_reason="; ".join(screened.rejected))
         # An id is no text: folded or redacted, it would name another document, or none.
-        named = [one.model_copy(update={"metadata": one.metadata | {"document_id": id}}) for one in screened.memories]
+        named = [
+            one.model_copy(update={"metadata": one.metadata | {"document_id": id}, "contributor_id": self.member})
+            for one in screened.memories
+        ]
         usage = Usage()
 
         async def make(changed: Sequence[Memory]) -> list[Document]:

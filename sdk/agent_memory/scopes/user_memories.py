@@ -228,6 +228,8 @@ class UserMemories(UserPart):
             marks["data"] = (await kind_and_data(store, self.user_id, old_kind, data))[1]
         if old.content == folded(content).strip() and marks.get("data", old.data) == old.data:
             return await mark(await self._desk(), old, marks)
+        if self.member is not None:
+            marks["contributor_id"] = self.member
         return await correct(await self._desk(), old, etag, content, marks, reason)
 
     async def _desk(self) -> Desk:
