@@ -101,10 +101,21 @@ async def test_no_method_of_a_scope_shows_another_users_data(memory: AsyncMemory
 
 
 @pytest.mark.req("S0-003")
-async def test_users_whose_ids_look_alike_are_apart(memory: AsyncMemory, local: AsyncMemory):
-    ids = ["al", "alice", "alice'", 'al" OR 1=1', "Alice", "[alice]", "alice%", "аlice", "ａlice", "alice%20", "ali ce"]
-    if memory is local:  # a header cannot carry it
-        ids.append("alice ")
+async def test_users_whose_ids_look_alike_are_apart(memory: AsyncMemory):
+    ids = [
+        "al",
+        "alice",
+        "alice'",
+        'al" OR 1=1',
+        "Alice",
+        "[alice]",
+        "alice%",
+        "аlice",
+        "ａlice",
+        "alice%20",
+        "ali ce",
+        "alice.",
+    ]
     for number, user_id in enumerate(ids):  # contents are folded, so ids that look alike would be one text there
         await memory.user(user_id).remember(f"I am exactly number {number}!")
     for number, user_id in enumerate(ids):

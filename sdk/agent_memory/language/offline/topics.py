@@ -78,9 +78,11 @@ def main_topic(texts: Sequence[str], others: Sequence[str] = ()) -> str:
     about = max(
         filter(None, phrases), key=lambda words: sum(len(words & one) for one in stems), default=frozenset[str]()
     )
+    if not about:
+        return ""
     share = sum(len(about & one) for one in stems)
     is_spread = sum(not about.isdisjoint(one) for one in stems) > 1 or about <= stems[0]
-    return phrases[about] if about and is_spread and (share >= _SURE or len(stems) < _SHORT) else ""
+    return phrases[about] if is_spread and (share >= _SURE or len(stems) < _SHORT) else ""
 
 
 def is_attribute(word: str) -> bool:
