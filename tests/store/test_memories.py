@@ -227,3 +227,13 @@ async def test_validity_can_be_given(memory: AsyncMemory):
     await alice.remember("Works at Contoso", valid_from=january)
     assert len(await alice.memories(as_of=datetime(2026, 2, 1, tzinfo=UTC))) == 1
     assert await alice.memories(as_of=datetime(2025, 12, 1, tzinfo=UTC)) == []
+
+
+async def test_ids_that_end_with_a_space_take_no_turns_and_can_be_erased(local: AsyncMemory):
+    for user, thread, turn in (("ann ", "t", "1"), ("ann", "t ", "1"), ("ann", "t", "1 ")):
+        with pytest.raises(InvalidInput, match="end with a space"):
+            await local.user(user).thread(thread).add("user", "hello", id=turn)
+    with pytest.raises(InvalidInput, match="end with a space"):
+        await local.user("ann ").remember("The door is green")
+    assert await local.user("ann ").memories() == []
+    await local.user("ann ").forget(everything=True)

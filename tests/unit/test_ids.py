@@ -17,9 +17,6 @@ def test_good_ids(good: str):
     "bad",
     [
         "",
-        "t ",
-        " t",
-        "t\u00a0",
         "a" * 256,
         "a/b",
         "a\\b",
@@ -36,6 +33,13 @@ def test_good_ids(good: str):
 def test_bad_ids(bad: object):
     with pytest.raises(InvalidInput, match="user_id"):
         ids.check_id(bad, "user_id")
+
+
+def test_nothing_new_is_written_under_an_id_that_ends_with_a_space():
+    ids.check_new_ids(user_id="a b", thread_id=id="t\u3000")
+    for bad in ({"user_id": "a "}, {"thread_id": "t "}, {"id": "1 "}):
+        with pytest.raises(InvalidInput, match="end with a space"):
+            ids.check_new_ids(**bad)
 
 
 def test_turn_ids_are_version_7_and_ordered_by_time():

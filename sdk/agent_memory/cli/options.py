@@ -159,7 +159,7 @@ def is_url(store: str) -> bool:
 
 
 def no_store(path: str) -> AgentMemoryError:
-    """The error for a path at which no store is, with the command that creates one."""
+    """The error for a path where there is no store, with the command that creates one."""
     missing = InvalidInput(f"there is no store at {path}")
     return with_hint(missing, f"create one with: {invocation('ingest', 'FILE', '--store', path)}")
 

@@ -7,7 +7,7 @@ on.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -188,10 +188,19 @@ class Visit:
             MemoryDisabled: if memory is switched off for the user.
         """
         await self.require_on()
-        found = await self.user.memories(limit=limit)
-        threads = {one.thread_id for one in found if not is_reserved(one.thread_id)}
+        shown: list[Memory] = []
+        page = await self.user.memories(limit=limit)
+        while True:
+            shown += await self.visible(page)
+            if len(shown) >= limit or page.next is None:
+                return shown[:limit]
+            page = await self.user.memories(limit=limit, cursor=page.next)
+
+    async def visible(self, memories: Sequence[Memory]) -> list[Memory]:
+        """The memories without those of conversations that are switched off."""
+        threads = {one.thread_id for one in memories if not is_reserved(one.thread_id)}
         off = {thread for thread in threads if (await self.user.thread(thread).settings()).enabled is False}
-        return [one for one in found if one.thread_id not in off]
+        return [one for one in memories if one.thread_id not in off]
 
 
 Work = Callable[[Visit], Awaitable[T]]

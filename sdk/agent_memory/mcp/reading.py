@@ -153,7 +153,7 @@ def reading_tools(door: Door) -> list[Tool]:
 
         async def work(visit: Visit) -> MemoriesAnswer:
             await visit.memory(id)
-            return MemoriesAnswer(memories=[view_of(version) for version in await visit.user.history(id)])
+            return MemoriesAnswer(memories=[view_of(one) for one in await visit.visible(await visit.user.history(id))])
 
         versions, zone = await answer_there(door, work, request, "reading")
         return told(lines_of(versions.memories, HEADER, "No version is kept.", zone), versions)

@@ -23,7 +23,7 @@ from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import Document, create, replace, to_document, validated
-from agent_memory.store.ids import NOBODY, USER_THREAD, check_id, derived_id, new_turn_id
+from agent_memory.store.ids import NOBODY, USER_THREAD, check_id, check_new_ids, derived_id, new_turn_id
 from agent_memory.store.memories import active_by_hash, amend, get_memories, get_memory
 from agent_memory.store.scope_documents import extraction_of, note_replaced
 from agent_memory.store.static import refuse_static
@@ -121,6 +121,7 @@ async def remember(desk: Desk, given: Mapping[str, Any], related_ids: Sequence[s
         Conflict: if somebody else changes the known memory now.
     """
     store, rules, user_id = desk.store, desk.rules, desk.user_id
+    check_new_ids(user_id=user_id)
     clock = now()
     fields = {
         **given,
@@ -208,7 +209,7 @@ async def corrected_before(
     told = await desk.screened(_version(old, old.content if content is None else content, {"data": data}, reason))
     if (told.content, told.data, told.metadata) != (made.content, made.data, made.metadata):
         return None
-    await outdate_chunks(desk.store, old, made, made.created_at)  # a killed process may not have
+    await _follow_up(desk, old, made)  # a killed process may not have
     return made, etag
 
 
@@ -228,7 +229,7 @@ async def mark(desk: Desk, memory: Memory, marks: Mapping[str, Any]) -> Memory:
 
 
 async def _expire_earlier(desk: Desk, memory: Memory, ends: datetime) -> None:
-    """Lets the earlier versions of a memory expire with it, unless they expire before."""
+    """Lets the earlier versions of a memory expire with it, unless they expire earlier."""
     level = [memory.id]
     while level:
         rows = await desk.store.query(MEMORIES, queries.SUPERSEDED_BY, (desk.user_id,), ids=level)
@@ -267,13 +268,20 @@ async def correct(
         **untold.mark(old.thread_id),
     }
     if new.expires_at is not None:
-        [ended] = with_retention([ended | {"expires_at": iso(new.expires_at)}], desk.rules)
-        await _expire_earlier(desk, old, new.expires_at)
+        ends = new.expires_at if old.expires_at is None else min(new.expires_at, old.expires_at)
+        [ended] = with_retention([ended | {"expires_at": iso(ends)}], desk.rules)
     await untold.mark_earlier(desk.store, desk.user_id, old.id, None)
     await note_replaced(desk.store, desk.user_id)
     await desk.store.batch(MEMORIES, partition, [create(document), replace(ended, etag)])
-    await outdate_chunks(desk.store, old, new, new.created_at)
+    await _follow_up(desk, old, new)
     return new
+
+
+async def _follow_up(desk: Desk, old: Memory, new: Memory) -> None:
+    """What a correction brings about besides the new version. Repeating it changes nothing."""
+    await outdate_chunks(desk.store, old, new, new.created_at)
+    if new.expires_at is not None:
+        await _expire_earlier(desk, new, new.expires_at)
 
 
 def _version(old: Memory, content: str, marks: Mapping[str, Any], reason: str | None) -> Memory:

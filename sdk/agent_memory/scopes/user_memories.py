@@ -280,8 +280,9 @@ class UserMemories(UserPart):
             return memory
         if memory.superseded_by is not None and content is not None:
             made = await corrected_before(await self._desk(), id, content, None, None)
-            if made is not None and made[0].status == "active":
-                return made[0]
+            memory, content = (memory, content) if made is None else (made[0], None)
+            if made is not None and memory.status == "active":
+                return memory
         check_waits(memory)
         rules = await self._rules()
         await require_room(store, rules, self.user_id)

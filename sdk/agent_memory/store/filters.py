@@ -49,13 +49,12 @@ class FilterConditions:
     def _own(self, given: Filter) -> Iterator[str]:
         for field, comparison in given.fields():
             name, _, key = field.partition(".")
-            keys = dict.fromkeys((key, folded(key)))
-            paths = [f"c.metadata[{self._bound(one)}]" for one in keys] if key else [self._paths[name]]
+            path = f"c.metadata[{self._bound(folded(key))}]" if key else self._paths[name]
             is_folded = name == _LIST or bool(key)
             for how in sorted(comparison.model_fields_set):
                 value = getattr(comparison, how)
                 values = [value, *([as_stored(value)] if is_folded and as_stored(value) != value else [])]
-                either = [self._compared(path, how, one, is_list=name == _LIST) for path in paths for one in values]
+                either = [self._compared(path, how, one, is_list=name == _LIST) for one in values]
                 yield either[0] if len(either) == 1 else f"({' OR '.join(either)})"
 
     def _compared(self, path: str, how: str, value: Any, *, is_list: bool) -> str:

@@ -21,7 +21,7 @@ from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import Document, Operation, create, from_document, in_batches, replace, to_document
-from agent_memory.store.ids import check_id, new_turn_id
+from agent_memory.store.ids import check_id, check_new_ids, new_turn_id
 from agent_memory.store.pages import newest
 from agent_memory.store.updates import LostRace, until_written
 
@@ -72,9 +72,12 @@ async def write_turns(store: Store, turns: Sequence[Turn], timed: set[str]) -> i
 
     Raises:
         Conflict: if a turn with the same id has other content; earlier batches stay written.
+        InvalidInput: if an id ends with a space; nothing is written.
     """
     created = 0
     unique = {turn.id: turn for turn in turns}
+    for turn in unique.values():
+        check_new_ids(user_id=turn.user_id, thread_id=turn.thread_id, id=turn.id)
     for some in in_batches(unique.values(), _size):
         created += await _write_batch(store, some, timed)
     return created

@@ -12,7 +12,7 @@ from agent_memory.text.patterns import either, linear
 
 _NOT = "(?:do not|don't|dont|never)"
 _PLEASE = r"(?:(?:please|pls|and|also|oh|but|just|only|one thing:|one more thing:),? )*"
-_UNITS = r"metric imperial celsius fahrenheit kilomet\w+ kilos? miles euros? dollars british american 24-hour plain"
+_UNITS = r"metric imperial celsius fahrenheit kilomet\w+ kilos? miles euros? dollars british american 24-hour"
 _WAY = either("e-?mails? texts? sms phone calls? chat letters?")
 _REACH = either("call text e?mail contact phone ping message")
 _STOPPED = either("""
@@ -23,14 +23,19 @@ _REFUSED = either("""
     use include add write suggest recommend put mention send remind apologi[sz]e sugarcoat sign
 """)
 _NEGATED = either("no ne n'\\w+ non não keine?n? geen")
+_WRITING = either(
+    "benutze? verwende schreibe? nutze usa uses use usare usar utilise\\w* gebruik emplea escribas scrivere"
+)
 _WISHED = linear(
-    rf"^{_PLEASE}(?:answer|reply|respond|speak|talk)(?: to me)?(?: only| always)? (?:in|with|like)\b"
+    rf"^{_PLEASE}(?:answer|reply|respond|speak|talk)(?: to me)?(?: only| always)? (?:in|like)\b"
+    rf"|^{_PLEASE}(?:answer|reply|respond)(?: only| always)? with "
+    r"(?:at most|no more than|only|short|brief|full|one|two|\d)"
     rf"|^{_PLEASE}write(?: to me)?(?: only| always)? (?:in|with|like) "
     rf"|^{_PLEASE}(?:keep|make) (?:everything in|(?:your |the |all )?(?:answers|replies|summaries|messages)\b)"
     rf"|^{_PLEASE}keep it (?:to|in) [a-z]+ and [a-z]+\b"
-    rf"|^{_PLEASE}use (?:the )?{either(_UNITS)}\b|^call me \w+$|^{_PLEASE}{_NOT} [^?]+,? ever$"
+    rf"|^{_PLEASE}use (?:the )?{either(_UNITS)}\b|^call me \p{{L}}+$|^{_PLEASE}{_NOT} [^?]+,? ever$"
     rf"|^{_PLEASE}(?:use|prefer) [^?]+?,? (?:not|never|instead of|rather than) \S"
-    r"|\bno [^?,]{2,40}? (?:please|pls)\b"
+    r"|^(?:and |but |also )?no [^?,]{2,40}? (?:please|pls)(?: ever)?(?:[,.!]|$)"
     rf"|^{_PLEASE}{_NOT} round (?:anything|any|up|down|figures|numbers|amounts)\b"
     r"|^no [^?,]{2,40},? (?:because )?[^?]*\b(?:not|n't) (?:allow|support|permit|accept|want)"
     rf"|^{_PLEASE}{_NOT} {_REFUSED} \S"
@@ -52,25 +57,36 @@ _WISHED = linear(
     r"|^(?:por favor,? )?(?:responda|responde|escreva|fale)(?:-me)? (?:em|com) "
     r"|^(?:graag )?(?:antwoord|schrijf|spreek)(?: me| mij)? (?:in|met) "
     r"|^(?:por favor,? )?(?:usa|utiliza) [^?]+, no \S|^(?:bitte )?(?:benutze?|verwende|nimm) [^?]+,? (?:nicht|keine)\b"
-    rf"|\b{_NEGATED} (?:\S+ ){{0,2}}(?:d')?emojis?\b",
+    rf"|^(?:\S+ ){{0,2}}{_WRITING} (?:\S+ ){{0,3}}{_NEGATED} (?:\S+ ){{0,2}}(?:d')?emojis?\b"
+    rf"|^(?:\S+ ){{0,2}}{_NEGATED} {_WRITING} (?:\S+ ){{0,3}}(?:d')?emojis?\b|^(?:bitte )?{_NEGATED} emojis?\b",
     re.I,
 )
 _NO_WISH = linear(
     rf"^{_PLEASE}(?:{_NOT} {_REFUSED}|(?:stop|quit) {_STOPPED}) "
     r"(?:(?:it|that|this|them)\b|anything(?:$|[,.;!]| (?:else|yet|now|about|to)\b))"
+    r"|^call me (?:back|later|now|again|when|if|tomorrow|tonight|today|soon|asap|any_?time|maybe|please)$"
+    rf"|^{_PLEASE}(?:{_NOT}|stop) call(?:ing)? me (?:an?|the|that|this|it|names)\b"
     rf"|^{_PLEASE}{_NOT} worry\b|^(?:that|it|this) |^{_PLEASE}write [^?]* an? \w"
     rf"|^{_PLEASE}(?:you can )?skip (?:the|all) (?:\w+ )?(?:part|step|test|chapter|meeting)\b",
     re.I,
 )
 """What orders something once, or points to what was said before."""
 _ONCE = linear(
-    r"\b(?:this time|(?:just|right|for) now|today|this (?:one|message|answer|text|e?mail|file|function|memo))\b", re.I
+    r"\b(?:this time|(?:just|right|for) now|today|tomorrow|tonight|later|soon|asap|next (?:time|week|month)"
+    r"|this (?:one|message|answer|text|e?mail|file|function|memo))\b",
+    re.I,
 )
+_ADDRESS = linear(
+    rf"^{_PLEASE}(?:call me \p{{L}}+$|(?:{_NOT} call|stop calling) me "
+    r"|(?:speak|talk)(?: to me)?(?: only| always)? (?:in|like) )",
+    re.I,
+)
+"""How to talk to the user, which holds for all answers, too."""
 _FORM = linear(
-    rf"\b(?:{either(_UNITS)}|answers?|repl(?:y|ies)|responses?|respond|speak|talk|sentences?|words?|lines?|paragraphs?"
+    rf"\b(?:{either(_UNITS)}|answers?|repl(?:y|ies)|responses?|respond|sentences?|words?|lines?|paragraphs?"
     r"|bullets?|bullet points|emojis?|emoticons?|markdown|tables?|headings?|jargon|slang|essays?|lectures?|units?|brief"
     r"|concise|blunt|formal|informal|polite|greetings?|disclaimers?|pleasantries|sugarcoat|round|apologi[sz]\w+"
-    r"|grams?|lit(?:er|re)s?|feet|inches|acres|bushels|call(?:ing)? me|antwort\w*|schreibe?|sprich|responde\w*"
+    r"|grams?|lit(?:er|re)s?|feet|inches|acres|bushels|antwort\w*|schreibe?|sprich|responde\w*"
     r"|contesta\w*|escribe|réponds|écris|rispondi\w*|scrivi|responda|escreva|antwoord|schrijf|gramos|litros|gramm|grammes?)\b",
     re.I,
 )
@@ -82,4 +98,4 @@ def wish(sentence: str) -> Instruction | None:
     text = " ".join(sentence.replace("’", "'").split()).rstrip(".! ")
     if text.endswith("?") or _WISHED.search(text) is None or _NO_WISH.search(text) or _ONCE.search(text):
         return None
-    return Instruction(text, "", is_general=_FORM.search(text) is not None)
+    return Instruction(text, "", is_general=_FORM.search(text) is not None or _ADDRESS.search(text) is not None)

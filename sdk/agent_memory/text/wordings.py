@@ -31,18 +31,19 @@ _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth"
 _VALUES = {name: str(number) for name, number in NUMBERS.items() if number > 1} | {
     word: word for word in (*CALENDAR, *_ORDINALS.split())
 }
-_VALUES |= {word: word for word in "left right north south east west upstairs downstairs".split()}
-_VALUES |= {
-    word: word for word in "red white black green blue yellow brown pink purple orange grey silver golden".split()
+_KINDS = {
+    word: word
+    for word in """left right north south east west upstairs downstairs red white black green blue yellow brown pink
+    purple orange grey silver golden""".split()
 }
-_VALUES |= dict.fromkeys("like likes love loves enjoy enjoys adore".split(), "like")
-_VALUES |= dict.fromkeys("hate hates dislike dislikes detest loathe".split(), "hate")
-_OTHER_KIN = frozenset("ex former step half late".split())
+_KINDS |= dict.fromkeys("like likes love loves enjoy enjoys adore".split(), "like")
+_KINDS |= dict.fromkeys("hate hates dislike dislikes detest loathe".split(), "hate")
+"""Words that exclude each other, so that they are compared as values, too."""
+_KIN_STEMS = frozenset(stem(SAME_KIN.get(word, word)) for word in KIN)
+_BEFORE_KIN = frozenset("ex former step half late".split())
 """Words before one of one's people that make another person of them: "my ex-wife"."""
 _LABEL = linear(r"\p{L} ([A-HJ-Z])\b")
 """A letter that tells one of several: "Bus A"."""
-_LISTED = linear(r",| (?:and|or|with|und|y|et|e|en) ")
-"""What stands between names whose order says nothing: "Bob and Ana"."""
 _AMOUNT = linear(rf"({FIGURE.pattern})(?:\s?[a-zµ%°]{{1,2}}\b)?", re.IGNORECASE)
 """A figure with its unit, if that is short: "50 mg", "10km"."""
 _SPEAKER = linear(r"^\p{L}[\w .'@-]{0,40}: (?:\p{Lu}|\P{L})")
@@ -58,7 +59,7 @@ class Wording(NamedTuple):
         words: The stems of its content words, without figures.
         values: Its figures, numbers, ordinals, weekdays and months.
         names: Those of its words that may name one of several: capitalised ones and kin.
-        order: The names in their order, which tells who trusts whom.
+        order: All content words in their order, which tells who trusts whom.
     """
 
     words: frozenset[str]
@@ -88,21 +89,22 @@ def wording_of(text: str) -> Wording:
     dated = " ".join(found[1] for found in _DATE.finditer(claim))
     values = {figure.strip(".,:") for figure in FIGURE.findall(f"{claim} {dated}")}
     values |= {f"label {found[1]}" for found in _LABEL.finditer(claim)}
-    words, named, order = set[str](), set[str](), list[str]()
+    words, named, order, before = set[str](), set[str](), list[str](), ""
     for word in words_in(_AMOUNT.sub(" ", _DATE.sub(" ", claim))):
         lower = word.lower()
+        values |= {_KINDS[lower]} if lower in _KINDS else set()
         if lower in _VALUES:
             values.add(_VALUES[lower])
-        elif lower in _OTHER_KIN:
-            values.add(lower)
         elif lower not in CLAIM_WORDS:
             stems = pairs(lower) if is_cjk(lower) else [stem(SAME_KIN.get(lower, lower))]
             words.update(stems)
             named.update(stems if word[0].isupper() or lower in KIN else ())
-            order += stems if word[0].isupper() else ()
+            order += stems
+            if lower in KIN:
+                values.add(f"{before} {stems[0]}" if before in _BEFORE_KIN else stems[0])
+        before = lower
     values |= {word for word in WORD.findall(dated.lower()) if word in CALENDAR}
-    is_list = _LISTED.search(claim) is not None
-    return Wording(frozenset(words), frozenset(values), frozenset(named), () if is_list else tuple(order))
+    return Wording(frozenset(words), frozenset(values), frozenset(named), tuple(order))
 
 
 @lru_cache(maxsize=256)
@@ -111,13 +113,21 @@ def wordings(text: str) -> tuple[Wording, ...]:
     return tuple(dict.fromkeys(wording_of(part) for part in (text, *sentences(text))))
 
 
+def _is_turned_round(claim: Wording, other: Wording) -> bool:
+    """Whether one says of two names what the other says with the names changed round: "Ana trusts Bob"."""
+    if claim.order == other.order or sorted(claim.order) != sorted(other.order):
+        return False
+    moved = [at for at, pair in enumerate(zip(claim.order, other.order, strict=True)) if len(set(pair)) > 1]
+    names = (claim.names & other.names) - _KIN_STEMS
+    # Neighbours are a list, whose order says nothing: "Bob and Ana are married".
+    return moved[-1] - moved[0] > 1 and all(claim.order[at] in names for at in moved)
+
+
 def is_same(claim: Wording, other: Wording, cosine: float, limits: Calibration) -> bool:
     """Whether another wording makes the same claim."""
     if claim.values - other.values and other.values - claim.values:
         return False
-    if not (claim.values ^ other.values).isdisjoint(_OTHER_KIN):
-        return False
-    if claim.order != other.order and sorted(claim.order) == sorted(other.order):
+    if _is_turned_round(claim, other):
         return False
     shared = claim.words & other.words
     if len(shared) < CLAIM_SHARE * len(claim.words) or not shared:

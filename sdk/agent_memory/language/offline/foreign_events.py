@@ -35,7 +35,7 @@ class _Language(NamedTuple):
 
 
 def _language(words: str, mine: str, past: str, other: str) -> _Language:
-    forms = (rf"(?:^|[^\p{{L}}'])(?:{form})(?:[^\p{{L}}]|$)" for form in (mine, past, other))
+    forms = (rf"(?:^|[^\p{{L}}'-])(?:{form})(?:[^\p{{L}}]|$)" for form in (mine, past, other))
     return _Language(frozenset(words.split()), *(linear(form, re.I) for form in forms))
 
 
@@ -47,7 +47,7 @@ _LANGUAGES = (
         r"(?:\p{L}{0,6}ge\p{L}+(?:t|en)|(?:be|ver|er|ent|zer)\p{L}+(?:t|en)|\p{L}+iert)|war(?:en)?",
         other=either(
             "du dir dich ihr euch brauchen? möchten? wollen? will würden? hätten? wäre wenn falls ob suche vielleicht"
-            " eventuell wahrscheinlich nicht kein\\p{L}*"
+            " eventuell wahrscheinlich nichts? nie kein\\p{L}*"
         ),
     ),
     _language(
@@ -58,7 +58,7 @@ _LANGUAGES = (
         past=r"(?:he|hemos|ha|han) \p{L}+(?:ado|ido|to|cho)|\p{L}{2,}[éíó]|fui|fuimos|fue|\p{L}+(?:aron|ieron|imos)",
         other=either(
             "tú te ti usted puedes podrías quiero queremos quisiera querría necesito necesitamos busco buscamos si"
-            " quiz[aá]s? tal_vez sería no \\p{L}+ría jaja\\p{L}*"
+            " quiz[aá]s? tal_vez sería no nada nunca \\p{L}+ría jaja\\p{L}*"
         ),
     ),
     _language(
@@ -67,7 +67,7 @@ _LANGUAGES = (
         past=r"(?:j'ai|on a|nous avons|je (?:me )?suis|nous sommes|a|ont) (?:\p{L}+ )?\p{L}+(?:é|i|u|is|it|ert)e?s?",
         other=either(
             "tu te toi vous veux voulons voudrais voudrions cherche cherchons besoin si peut-être serait"
-            " ne n'\\p{L}+ pas"
+            " ne n'\\p{L}+ pas rien"
         ),
     ),
     _language(
@@ -75,7 +75,9 @@ _LANGUAGES = (
         mine=r"io|ho|abbiamo|sono|siamo|vado|andiamo|parto|partiamo|inizio|comincio|mi \p{L}+o"
         r"|^(?:(?:il|la) )?(?:mi[oa]|nostr[oa])",
         past=r"(?:ho|abbiamo|sono|siamo|ha|hanno|è) \p{L}+(?:at|it|ut|tt|st|rt|nt|s)[oaie]",
-        other=either("tu ti te lei voglio vogliamo vorrei vorremmo cerco bisogno se forse sarebbe non puoi potresti"),
+        other=either(
+            "tu ti te lei voglio vogliamo vorrei vorremmo cerco bisogno se forse sarebbe non niente puoi potresti"
+        ),
     ),
     _language(
         "o a os as e é uma um do da no na em com ao à tenho de eu meu minha fui fomos para",
@@ -83,8 +85,8 @@ _LANGUAGES = (
         r"|^(?:[oa] )?(?:meu|minha|nosso|nossa)",
         past=r"\p{L}{3,}(?:ei|ou|eu|iu)|vendi|perdi|parti|recebi|fui|fomos|foi|\p{L}+aram",
         other=either(
-            "tu te você lhe quero queremos queria gostaria preciso precisamos procuro se talvez seria não podes podia"
-            " kkk\\p{L}*"
+            "tu te você lhe quero queremos queria gostaria preciso precisamos procuro se talvez seria não nada podes"
+            " podia kkk\\p{L}*"
         ),
     ),
     _language(
@@ -92,7 +94,7 @@ _LANGUAGES = (
         mine="ik|we|wij|^(?:mijn|onze|ons)",
         past=r"(?:heb|hebben|had|ben|zijn|werd|is) (?:\S+ ){0,12}(?:ge\p{L}+|(?:be|ver|ont|her|er)\p{L}+(?:d|t|en))"
         r"|was|waren",
-        other=either("jij je jou u wil willen zou zouden zoek zoeken nodig als misschien niet geen"),
+        other=either("jij je jou u wil willen zou zouden zoek zoeken nodig als misschien niets? geen"),
     ),
 )
 _FRENCH = _LANGUAGES[2]
@@ -109,6 +111,8 @@ _MOVED = linear(
     re.I,
 )
 """What has another time now. Two times of it are told from the talk."""
+_NO_VERBS = linear(r"\b(?:aqu|all|ah|as)í|\b(?:caf|beb)é", re.I)
+"""Spanish words with the ending of a verb in the past."""
 _HIER = linear(r"^hier\b", re.I)
 _QUOTED = linear(r"[\"“„«?¿]|(?:^|\W)(?:haha\w*|lol)(?:\W|$)", re.I)
 
@@ -120,12 +124,13 @@ def event(text: str, said_at: datetime) -> Moment | None:
         return None
     said = plain.casefold().split()
     language = max(_LANGUAGES, key=lambda one: sum(word in one.words for word in said))
-    if not language.mine.search(plain) or language.other.search(plain):
+    if not language.mine.search(_NO_VERBS.sub(" ", plain)) or language.other.search(plain):
         return None
     # "Hier" is "here" in German and Dutch, so the calendar words leave it out.
     day = _HIER.sub("yesterday", plain) if language is _FRENCH else plain
     english = with_english_near_times(with_english_calendar(day))
-    moments = dates.find(english, said_at, "past" if language.past.search(plain) else "future")
+    told = _NO_VERBS.sub(" ", plain)
+    moments = dates.find(english, said_at, "past" if language.past.search(told) else "future")
     if len(moments) != 1:
         return None
     [moment] = moments

@@ -13,14 +13,14 @@ from agent_memory.models import FactKind
 from agent_memory.text.patterns import bounded, either, plain_words
 
 _WORD = re.compile(r"[\w'-]+")  # one repeat of one class with nothing behind it: it never goes back
-_VERY_MUCH = "(?:so|such|really|very|quite|pretty|truly)"
+_VERY_MUCH = "(?:so|such|really|very|quite|pretty|truly|incredibly|amazingly|extremely|absolutely|particularly)"
 _IMPRESSIONS = lexicon.EMOTIONS - {"ok", "okay", "fine", "ready", "right", "sure", "certain", "here", "back", "done"}
 _GUESSED = bounded(
     r"\b(?:it|that|this|there|he|she|they) must(?: not)? (?:be|have)(?: (?:a|an|the|at|in|so|really|very)\b|$)"
-    rf"|\bmust(?: not)? (?:{_VERY_MUCH} )?(?:feel|seem|taste|smell|sound|look|mean|involve"
-    r"|make (?:for|it|you|them|him|her|us|me))\b"
-    rf"|\bmust(?: not)? be (?:{_VERY_MUCH} )?(?:(?:an?|one) )?(?:{_VERY_MUCH} )?{plain_words(_IMPRESSIONS)}\b"
-    r"|\bmust(?: not)? be (?:quite|such|incredibly|amazingly|extremely|absolutely|terribly|awfully|particularly)\b"
+    r"|\bmust(?: not)? (?:seem|mean|involve|make (?:for|it|you|them|him|her|us|me))\b"
+    rf"|\bmust(?: not)? (?:be|feel|look|taste|smell|sound) (?:{_VERY_MUCH} )?(?:(?:an?|one) )?(?:{_VERY_MUCH} )?"
+    rf"(?:{plain_words(_IMPRESSIONS)}|sur?real)\b"
+    rf"|\bmust(?: not)? be (?:(?:quite|such) an?\b|{_VERY_MUCH} [a-z]+ing\b)"
     r"|\b(?:how|what) [\w' ]{3,40} must\b|^must (?:be|feel|have)\b|^\w+ing\b[^,]* must (?:be|have)\b"
     r"|^(?:it|that|this|those|these) (?:has|have)(?: got)? to be\b(?! [a-z]+ed\b)"
     r"|\bmust(?: not)? (?:have (?P<done>[a-z]+)\b|be (?P<state>[a-z]+)\b)",

@@ -77,7 +77,8 @@ _HANDING_OVER = bounded(
     r"[^:]*:|^(?:subject|from|betreff|von|oggetto|objet|asunto|assunto|onderwerp): "
     r"|^(?:here|this|below) (?:is|are) [^:]*"
     rf"\b{either('draft letter text story essay e?mail message post article paragraph poem transcript')}\b[^:]*:"
-    rf"|^(?!i |we )[^:.]*\b{either('wrote writes sent emailed texted messaged posted replied answered says said')}\b"
+    rf"|^(?!(?:(?:like|as) )?(?:i|we)\b)[^:.]*"
+    rf"\b{either('wrote writes sent emailed texted messaged posted replied answered says said')}\b"
     r"[^:.]*:$",
     re.I,
 )

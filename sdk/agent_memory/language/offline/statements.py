@@ -16,8 +16,11 @@ from agent_memory.text.patterns import bounded, either, is_short, linear, plain_
 _MOST_SENTENCES = 80
 
 _FENCE = linear(r"```.*?(?:```|\z)|~~~.*?(?:~~~|\z)", re.S)
+_TWO = r"(?:[^{0}]*[.!?]\s[^{0}]*[.!?]\s*|[^{0}]*\n[^{0}]*)"
 _QUOTED = linear(
-    r"(^|[\s(:])(?:\"[^\"\s][^\"]*[.!?\n][^\"]*[^\"\s]\"|“[^”]+[.!?\n][^”]+”|„[^“”]+[.!?\n][^“”]+[“”]|«[^»]+[.!?\n][^»]+»)",
+    r"(^|[\s(:])(?:"
+    + "|".join(f"{start}{_TWO.format(end)}[{end}]" for start, end in (('"', '"'), ("“", "”"), ("„", "“”"), ("«", "»")))
+    + ")",
     re.S,
 )
 """Quotation marks around more than one sentence or line: what somebody else wrote."""
