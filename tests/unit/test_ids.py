@@ -36,7 +36,7 @@ def test_bad_ids(bad: object):
 
 
 def test_nothing_new_is_written_under_an_id_that_ends_with_a_space():
-    ids.check_new_ids(user_id="a b", thread_id=id="t\u3000")
+    ids.check_new_ids(user_id="a b", thread_id=" t", id="t\u3000")
     for bad in ({"user_id": "a "}, {"thread_id": "t "}, {"id": "1 "}):
         with pytest.raises(InvalidInput, match="end with a space"):
             ids.check_new_ids(**bad)
