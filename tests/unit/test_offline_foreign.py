@@ -177,6 +177,8 @@ EVENTS = [
     ("Segunda-feira tenho uma entrevista.", "16 March 2026"),
     ("Vorige week ben ik geslaagd voor mijn examen.", "week of 2 March 2026"),
     ("Vrijdag heb ik een afspraak bij de tandarts.", "13 March 2026"),
+    ("Lundi j'ai rendez-vous chez le dentiste.", "16 March 2026"),
+    ("El lunes tengo un café con mi amigo aquí en Bilbao.", "16 March 2026"),
 ]
 NO_EVENTS = [
     "Guten Morgen, ich brauche Hilfe.",
@@ -193,6 +195,8 @@ NO_EVENTS = [
     "Le train part lundi à huit heures.",
     "Vous avez acheté une voiture lundi.",
     "Je kunt maandag komen.",
+    "So ein herrlicher Sonntag, alle krank, ich liebe mein Leben.",
+    "Ich habe am Montag nichts vor.",
     "Mijn afspraak is verzet naar dinsdag.",
     "Ik werk sinds maandag aan het rapport.",
 ]

@@ -124,7 +124,7 @@ def event(text: str, said_at: datetime) -> Moment | None:
         return None
     said = plain.casefold().split()
     language = max(_LANGUAGES, key=lambda one: sum(word in one.words for word in said))
-    if not language.mine.search(_NO_VERBS.sub(" ", plain)) or language.other.search(plain):
+    if language.other.search(plain):
         return None
     # "Hier" is "here" in German and Dutch, so the calendar words leave it out.
     day = _HIER.sub("yesterday", plain) if language is _FRENCH else plain
@@ -135,6 +135,9 @@ def event(text: str, said_at: datetime) -> Moment | None:
         return None
     [moment] = moments
     before, behind = english[: moment.start], english[moment.start + len(moment.phrase) :]
+    clause = f"{before.rpartition(', ')[2]} {behind.partition(', ')[0]}".strip()  # "So ein Sonntag, ich liebe es"
+    if not language.mine.search(_NO_VERBS.sub(" ", clause)):
+        return None
     # "Guten Morgen" and "por la mañana" are no days; at the start, the words are.
     sure = moment.phrase != "today" and (moment.phrase != "tomorrow" or not before) and not _ASIDE.search(before)
     tells = len(WORD.findall(f"{before} {behind}")) >= _LEAST
