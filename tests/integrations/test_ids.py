@@ -27,7 +27,9 @@ def test_an_id_that_is_valid_stays_as_it_is(plain: str):
     assert encode_id(plain) == plain
 
 
-@pytest.mark.parametrize(("text", "encoded"), [("a/b", "a%2Fb"), ("__x", "%5F_x"), ("%2F", "%252F"), ("a\n", "a%0A")])
+@pytest.mark.parametrize(
+    ("text", "encoded"), [("a/b", "a%2Fb"), ("__x", "%5F_x"), ("%2F", "%252F"), ("a\n", "a%0A"), ("a ", "a%20")]
+)
 def test_other_ids_are_written_as_in_a_url(text: str, encoded: str):
     assert encode_id(text) == encoded
 

@@ -1,7 +1,7 @@
 """Ids of other systems as ids of this one, and back.
 
 A framework's ids may contain what an id here may not: a slash, a question mark, a control character, two underscores at
-the beginning. Such characters are written as `%` and two hexadecimal digits for each of their bytes, as in a URL. An id
+the beginning, a space at the end. Such characters are written as `%` and two hexadecimal digits for each of their bytes, as in a URL. An id
 without them stays as it is, so `alice@example.com` is the same user in every adapter and without one.
 """
 
@@ -47,7 +47,8 @@ def _coded(value: str, at: int) -> str:
     character, behind = value[at], value[at + 1 : at + 3]
     reads_as_code = character == "%" and len(behind) == 2 and _HEX.issuperset(behind)
     reserved = at == 0 and value.startswith("__")
-    if not (reads_as_code or reserved or character in _FORBIDDEN or "\ud800" <= character <= "\udfff"):
+    ends = character == " " and at == len(value) - 1
+    if not (reads_as_code or reserved or ends or character in _FORBIDDEN or "\ud800" <= character <= "\udfff"):
         return character
     return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass"))
 
