@@ -1,8 +1,9 @@
 """Ids of other systems as ids of this one, and back.
 
 A framework's ids may contain what an id here may not: a slash, a question mark, a control character, two underscores at
-the beginning, a space at the end. Such characters are written as `%` and two hexadecimal digits for each of their bytes, as in a URL. An id
-without them stays as it is, so `alice@example.com` is the same user in every adapter and without one.
+the beginning, a space at the end. Such characters are written as `%` and two hexadecimal digits for each of their
+bytes, as in a URL. An id without them stays as it is, so `alice@example.com` is the same user in every adapter and
+without one.
 """
 
 from __future__ import annotations
