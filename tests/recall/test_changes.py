@@ -320,3 +320,29 @@ def test_two_facts_of_one_turn_make_neither_older():
 def test_a_long_sentence_of_figures_does_not_take_quadratic_time() -> None:
     [statement] = statements.told_in("$5 and 7 days in May 3 " * 5_000).statements
     assert statement.values == {"money": {"5"}, "": {"7"}, "day": {"3"}}
+
+
+def linked_marks(query: str, old: str, new: str) -> int:
+    """How many marks two linked turns bring, the newer one said a day later."""
+    one, other = chunk(0, old), chunk(1, new)
+    linked = other.memory.model_copy(update={"near_ids": [one.memory.id]})
+    hits = [one, other.model_copy(update={"memory": linked})]
+    return len(newer_versions(hits, query, hits))
+
+
+def test_a_link_alone_marks_in_english_only():
+    """The embedding model finds any two sentences of another language similar."""
+    assert linked_marks("Who is in the band?", "Ines plays the drums.", "Now 3 people rehearse here.") == 1
+    assert linked_marks("¿Quién es alérgica?", "Soy alérgica a los cacahuates.", "Ahora vienen 3 con el coche.") == 0
+
+
+def test_what_only_asks_is_not_marked():
+    assert linked_marks("Which size fits?", "I wear size 42.", "I wear size 43 now.") == 1
+    assert linked_marks("Which size fits?", "Which size fits best?", "I wear size 43 now.") == 0
+
+
+def test_a_pronoun_is_no_figure_and_for_now_is_no_change():
+    kept = statements.told_in("The built-in one is good enough for now")
+    assert (kept.statements[0].values, kept.is_change) == ({}, False)
+    assert statements.told_in("We have two and use Postgres now").statements[0].values == {"": {"2"}}
+    assert statements.told_in("We use Postgres now").is_change

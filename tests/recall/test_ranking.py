@@ -7,7 +7,7 @@ import pytest
 
 from agent_memory import AsyncMemory
 from agent_memory.models import Hit, Memory
-from agent_memory.recall.bm25 import Bm25
+from agent_memory.recall.bm25 import Bm25, words
 from agent_memory.recall.fusion import Candidate, rank, related
 from agent_memory.recall.talk import Span, Spot, asks, asks_of_agent, only_asks, spans_around
 from agent_memory.settings import RecallSettings
@@ -416,3 +416,10 @@ def test_what_is_said_twice_is_shown_once():
         candidate("c", 0.7, content="The flight to Oslo leaves on 21 March at noon"),
     ]
     assert ids(fuse(found)) == ["a", "c"]
+
+
+def test_names_in_programs_are_found_by_their_words():
+    assert {"oom", "kill"} <= words("OOMKilled").keys()
+    assert {"user", "id"} <= words("user_id").keys()
+    assert {"cach", "first"} <= words("cacheFirst").keys()
+    assert words("NASA URLs").keys() == {"nasa", "url"}

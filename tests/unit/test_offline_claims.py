@@ -128,6 +128,9 @@ def test_topics_and_names_are_found() -> None:
     ]
     assert topics("I want to book a table") == []
     assert main_topic(["My thesis is late.", "The thesis chapter on kelp", "thesis again"]) == "thesis"
+    assert main_topic(["My laptop is slow.", "We met at a wedding.", "It is slow again."]) == ""
+    assert main_topic(["How do I write an invoice?", "It is for Ana."], ["Shall I mark the report?"]) == "invoice"
+    assert main_topic([], ["Nice trip!"]) == ""
 
 
 def test_a_procedure_starts_at_its_goal() -> None:

@@ -165,7 +165,7 @@ class Visit:
             MemoryDisabled: if it is.
         """
         scope = self.user if thread_id is None else self.user.thread(thread_id)
-        if (await scope.settings()).enabled is False:
+        if not (await scope.settings()).enabled:
             raise MemoryDisabled("memory is switched off for this " + ("user" if thread_id is None else "conversation"))
 
     async def memory(self, id: str) -> Memory:
@@ -198,8 +198,9 @@ class Visit:
 
     async def visible(self, memories: Sequence[Memory]) -> list[Memory]:
         """The memories without those of conversations that are switched off."""
-        threads = {one.thread_id for one in memories if not is_reserved(one.thread_id)}
-        off = {thread for thread in threads if (await self.user.thread(thread).settings()).enabled is False}
+        threads = sorted({one.thread_id for one in memories if not is_reserved(one.thread_id)})
+        known = await asyncio.gather(*(self.user.thread(thread).settings() for thread in threads))
+        off = {thread for thread, settings in zip(threads, known, strict=True) if not settings.enabled}
         return [one for one in memories if one.thread_id not in off]
 
 

@@ -178,7 +178,7 @@ def _newest(memory_id: str, newer: Mapping[str, Newer]) -> str:
 
 
 def signs_of(hits: Sequence[Hit], query: str, shown: Sequence[Hit]) -> Iterable[tuple[Signs, bool, Memory, Memory]]:
-    """The signs of each pair: an older memory that the context shows, and a newer one that does not only ask.
+    """The signs of each pair: an older memory that the context shows, and a newer one. Neither only asks.
 
     A pair is dropped once it cannot reach `LEAST`. That saves most comparisons of sentences.
     Each entry also says whether words or figures of two sentences show a change.
@@ -241,7 +241,7 @@ def signs_of(hits: Sequence[Hit], query: str, shown: Sequence[Hit]) -> Iterable[
 
 
 def _without_questions(read: Sequence[_Read]) -> list[_Read]:
-    """The hits that do more than ask, because a question replaces nothing."""
+    """The hits that do more than ask: a question replaces nothing, and nothing replaces it."""
     return [one for one in read if not only_asks(words_of(one.memory))]
 
 

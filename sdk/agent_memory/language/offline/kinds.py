@@ -19,7 +19,7 @@ _GUESSED = bounded(
     r"\b(?:it|that|this|there|he|she|they) must(?: not)? (?:be|have)(?: (?:a|an|the|at|in|so|really|very)\b|$)"
     r"|\bmust(?: not)? (?:seem|mean|involve|make (?:for|it|you|them|him|her|us|me))\b"
     rf"|\bmust(?: not)? (?:be|feel|look|taste|smell|sound) (?:{_VERY_MUCH} )?(?:(?:an?|one) )?(?:{_VERY_MUCH} )?"
-    rf"(?:{plain_words(_IMPRESSIONS)}|sur?real)\b"
+    rf"(?:{plain_words(_IMPRESSIONS)}|surreal)\b"
     rf"|\bmust(?: not)? be (?:(?:quite|such) an?\b|{_VERY_MUCH} [a-z]+ing\b)"
     r"|\b(?:how|what) [\w' ]{3,40} must\b|^must (?:be|feel|have)\b|^\w+ing\b[^,]* must (?:be|have)\b"
     r"|^(?:it|that|this|those|these) (?:has|have)(?: got)? to be\b(?! [a-z]+ed\b)"

@@ -135,7 +135,7 @@ WEAK = stems(lexicon.WEAK_VERBS)
 _CHANGING, _LASTING = stems(lexicon.CHANGING), stems(lexicon.LASTING)
 _FOODS = stems(food for foods in lexicon.FOODS.values() for food in foods)
 _SEEMING = frozenset({"look", "seem", "sound", "feel"})
-_AGREED = bounded(r"\b(?:is|are|was|were|does|do|did) (?:indeed|certainly|truly|sound)\b|\bindeed\b", re.I)
+_AGREED = bounded(r"\bindeed\b|\b(?:is|are) (?:certainly|truly)\b|\bdo(?:es)? (?:sound|seem|look)\b", re.I)
 """What agrees with somebody about a thing, instead of telling of it."""
 _VAGUE = (
     lexicon.GENERIC | lexicon.EMOTIONS | lexicon.ADVERBS | lexicon.WEEKDAYS | lexicon.TIME_WORDS
@@ -306,7 +306,7 @@ def _concrete_words(text: str, clause: Clause, moments: Sequence[Moment]) -> lis
     return [word for word in content_words(text) if word not in _VAGUE and stem(word) != clause.verb]
 
 
-_ADVERBS = ("ally", "ually", "fully", "ently", "antly", "ously")
+_ADVERBS = ("ally", "fully", "ently", "antly", "ously")
 """Endings of adverbs, and of few nouns."""
 
 
