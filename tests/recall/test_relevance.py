@@ -5,7 +5,7 @@ import pytest
 from agent_memory import AsyncMemory
 from agent_memory.calibration import HASHING, MINILM
 from agent_memory.models import Hit
-from agent_memory.recall.relevance import relevance_of_all, worth_showing
+from agent_memory.recall.relevance import COMPARED, relevance_of_all, worth_showing
 from agent_memory.recall.render import PAST, Line, Talk, laid_out, nothing_line, render
 
 ASKED = "Which team won?"
@@ -101,17 +101,21 @@ def hit(memory, relevance: float, similarity: float | None = 0.5) -> Hit:
 
 
 async def test_long_memories_must_be_more_relevant_and_the_first_few_may_be_less(memory: AsyncMemory):
-    alice = memory.user("alice")
-    found = [await alice.remember(f"Note number {number} about the garden and its old gate") for number in range(12)]
-    chosen = worth_showing([hit(one, 0.5 - 0.001 * n) for n, one in enumerate(found)], ASKED, 0.1, 20, HASHING, 240)
-    assert len(chosen) == 12
-    # Below the least relevance, the best eight stay.
-    chosen = worth_showing([hit(one, 0.05 - 0.001 * n) for n, one in enumerate(found)], ASKED, 0.1, 20, HASHING, 240)
-    assert [one.memory.id for one in chosen] == [one.id for one in found[:8]]
-    assert worth_showing([hit(one, 0.001) for one in found], ASKED, 0.1, 20, HASHING, 240) == []
-    long = found[0].model_copy(update={"content": "x " * 2000, "id": "long"})
-    chosen = worth_showing([hit(long, 0.05), hit(found[1], 0.05)], ASKED, 0.1, 20, HASHING, 240)
-    assert [one.memory.id for one in chosen] == [found[1].id]
+    note = await memory.user("alice").remember("A note about the garden and its old gate")
+
+    def chosen(relevance: float, number: int, **changes: object) -> list[int]:
+        notes = [note.model_copy(update={"id": str(place), **changes}) for place in range(number)]
+        hits = [hit(one, relevance - 1e-6 * place) for place, one in enumerate(notes)]
+        return [int(one.memory.id) for one in worth_showing(hits, ASKED, 0.1, 20, HASHING, 240)]
+
+    assert chosen(0.5, COMPARED) == list(range(COMPARED))
+    # Below the least relevance, the best eight stay, and the best twelve if little was found.
+    assert chosen(0.05, COMPARED) == list(range(8))
+    assert chosen(0.05, COMPARED - 1) == list(range(12))
+    assert chosen(0.02, COMPARED) == []
+    assert chosen(0.02, COMPARED - 1) == list(range(12))
+    assert chosen(0.001, COMPARED - 1) == []
+    assert chosen(0.05, COMPARED, content="x " * 2000) == []
 
 
 async def test_a_context_leaves_out_distant_memories_unless_a_fresh_turn_has_no_cosine(memory: AsyncMemory):
@@ -128,10 +132,11 @@ async def test_a_context_leaves_out_distant_memories_unless_a_fresh_turn_has_no_
     assert worth_showing(far, ASKED, 0.01, 20, HASHING, 240) == far
 
 
-async def test_after_the_first_eight_nothing_far_behind_the_best_is_shown(memory: AsyncMemory):
+async def test_after_the_first_few_nothing_far_behind_the_best_is_shown(memory: AsyncMemory):
     cat = await memory.user("alice").remember("The cat is called Tom")
-    hits = [hit(cat.model_copy(update={"id": f"m{place}"}), 0.9 if place == 0 else 0.04) for place in range(10)]
+    hits = [hit(cat.model_copy(update={"id": f"m{place}"}), 0.9 if place == 0 else 0.04) for place in range(COMPARED)]
     assert worth_showing(hits, ASKED, 0.01, 20, MINILM, 240) == hits[:8]
+    assert worth_showing(hits[:20], ASKED, 0.01, 20, MINILM, 240) == hits[:12]
     assert worth_showing(hits, ASKED, 0, 20, MINILM, 240) == hits
     nearer = [hits[0], *(one.model_copy(update={"relevance": 0.05}) for one in hits[1:])]
     assert worth_showing(nearer, ASKED, 0.01, 20, MINILM, 240) == nearer

@@ -24,6 +24,7 @@ from agent_memory.recall.gate import Decision, classify, decide
 from agent_memory.recall.groups import check_groups, merged, search_groups, with_conditions_of_groups
 from agent_memory.recall.hints import find_hints
 from agent_memory.recall.questions import HISTORY_MESSAGES, Question, build_question, hypothetical
+from agent_memory.recall.relevance import COMPARED
 from agent_memory.recall.render import state_lines
 from agent_memory.recall.search import LONGEST_QUERY, search
 from agent_memory.recall.searcher import Searcher
@@ -43,8 +44,6 @@ DEFAULT_BUDGET = 650
 """In tokens. `recall.budget` divides it among the parts of a context."""
 DEFAULT_LIMIT = 20
 """Memories at most; the budget mostly holds fewer."""
-COMPARED = 60
-"""Number of hits that are compared with each other, so that the newest of contradicting ones is shown."""
 _HISTORY_TURNS = 8
 """Number of turns that are read. They mostly include the user's last three messages."""
 _HISTORY_SHARE = 0.3

@@ -85,8 +85,17 @@ _PATTERNS = (
     ("day_of_month", r"\b(?:on|by|until|till|to|from|is|for|as of) the \d{1,2}(?:st|nd|rd|th)\b"),
     ("weekday", rf"\b(?:{_BEFORE_DAY} )?{_FULL_DAY}(?! {_PARTS}s|{_WRITTEN_BEHIND}){_PART}"),
     ("weekday", rf"\b(?:on|by|until|till|before) {_DAY}(?! {_PARTS}s|{_WRITTEN_BEHIND})"),
-    ("month", rf"(?:^|\b{_BEFORE_MONTH}(?: (?:early|late|mid|the end of|the beginning of))?[ -]){_FULL_MONTH}\b"),
-    ("year", rf"\b(?:in|since|by|until|from|before|after|during|of) {_YEAR}\b(?! ?[\w%])"),
+    (
+        "month",
+        rf"(?:^|\b{_BEFORE_MONTH}(?: (?:early|late|mid|(?:the )?(?:end|beginning|start) of))?[ -])"
+        rf"{_FULL_MONTH}\b",
+    ),
+    ("anchored", r"\b(?:the )?end of the (?:week|month|quarter|year)\b"),
+    (
+        "year",
+        r"\b(?:in|since|by|until|till|from|before|after|during|of|at)(?: (?:the )?(?:end|beginning|start) of)? "
+        rf"{_YEAR}\b(?! ?[\w%])",
+    ),
     ("weekend", r"\b(?:over|on|at|during|for) the weekend\b"),
 )
 _FINDERS = tuple((kind, bounded(pattern, re.I)) for kind, pattern in _PATTERNS)
@@ -267,7 +276,7 @@ def _resolve(kind: str, phrase: str, day: datetime, side: Side) -> Span | None:
         case "month_year":
             return month_of(int(phrase[-4:]), MONTHS[phrase[:3]])
         case "year":
-            return year_of(int(phrase))
+            return year_of(int(phrase[-4:]))
         case "weekend":
             return weekend_of(day, 0 if side == "future" else -1)
         case _:  # iso, written, range_start
@@ -297,7 +306,7 @@ def _spoken_offset(phrase: str) -> int:
 
 def _anchored(phrase: str, day: datetime) -> Span | None:
     anchor, _, name = phrase.rpartition(" ")
-    step = 0 if anchor == "this" else 1 if bounded("next|coming|following").search(anchor) else -1
+    step = 0 if anchor in {"this", "the"} else 1 if bounded("next|coming|following").search(anchor) else -1
     monday = day - timedelta(days=day.weekday())
     match name:
         case "week" | "wk":

@@ -45,8 +45,9 @@ _SPAN_OF_DAYS = bounded(
     rf"\b{plain_words(lexicon.WEEKDAYS)}s?\s*(?:through|thru|till|to|until|-|–|and|or|/)\s*{plain_words(lexicon.WEEKDAYS)}\b",
     re.I,
 )
-_IS = bounded(r"\b(?:is|are|am) (?:(?:due|on|in|at|by|until|till|from|for) ){0,2}$", re.I)
+_IS = bounded(r"\b(?:is|are|am) (?:[a-z]+(?:ed|en) )?(?:(?:due|on|in|at|by|until|till|from|for) ){0,2}$", re.I)
 """What stands before the time of something that is still to come: "my wife is due in February"."""
+_AT_ITS_END = bounded(r"(?:the )?(?:end of|late)\b", re.I)
 _MOVED = bounded(r"\b(?:moved|changed|shifted|pushed|rescheduled|postponed)\b", re.I)
 _MOVED_TO = bounded(r"\bmoved (?:back |over |out |away )?to [a-z]", re.I)
 _WORD_FIRST = bounded(r"[^\W\d_]+(?:['’][^\W\d_]+)?(?:[\s,;:!?]|$)")
@@ -88,9 +89,14 @@ def _placed_in_time(text: str, ahead: Moment, behind: Moment, said_at: datetime)
     clause = parse(clause_text)
     if not _NAMED_MONTH.search(ahead.phrase) or (clause is not None and clause.time in {"ahead", "wish"}):
         return ahead
-    if ahead.role != "since" and _IS.search(before):
+    if ahead.role != "since" and (_IS.search(before) or (clause is not None and _is_to_come(clause))):
         return ahead
     return behind if said_at - behind.first < ahead.first - said_at else ahead
+
+
+def _is_to_come(clause: Clause) -> bool:
+    """Whether a present-tense clause gives a time that is still to come: "my boss wants the report in June"."""
+    return clause.time == "now" and not clause.perfect and clause.verb not in {"", "be"}
 
 
 def _date_of_talk(nearest_first: Sequence[str], said_at: datetime) -> datetime | None:
@@ -136,7 +142,8 @@ def dating(
         if moment.first is None or moment.role == "by" or _SIDELONG.search(ahead.removesuffix(f"{moment.role} ")):
             continue
         if moment.role in {"until", "till", "through"} or (moment.role in {"to", "and"} and start is not None):
-            end = end or (moment.first if moment.grain in {"month", "season", "year"} else moment.last)
+            is_begun = moment.grain in {"month", "season", "year"} and not _AT_ITS_END.match(moment.phrase)
+            end = end or (moment.first if is_begun else moment.last)
         elif valued or start is not None:
             continue
         elif changing and (moment.role == "to" or (_MOVED.search(ahead) and not _MOVED_TO.search(ahead))):

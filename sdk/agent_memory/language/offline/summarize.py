@@ -198,6 +198,7 @@ def _open(earlier: SummaryView, turns: list[TurnView]) -> tuple[list[str], list[
         if turn.role != "user":
             continue
         reply = next((other for other in turns[at + 1 :] if (other.role, other.name) != (turn.role, turn.name)), None)
+        nearest_first = [other.content for other in reversed(turns[:at])]
         for sentence in own:
             asked = sentence.text.endswith("?")
             if len(content_stems(sentence.text)) >= _FEWEST_OPEN and (
@@ -208,9 +209,11 @@ def _open(earlier: SummaryView, turns: list[TurnView]) -> tuple[list[str], list[
                 issues.append(context.tidy(sentence.text))
             plain = statements.opened(sentence, frozenset()).text
             if _is_step(plain):
-                steps.append(context.tidy(context.with_dates(plain, context.moments(plain, turn.created_at))))
+                moments = context.moments(plain, turn.created_at, nearest_first)
+                steps.append(context.tidy(context.with_dates(plain, moments)))
             else:
                 steps = _without_done(steps, [plain])
+            nearest_first.insert(0, sentence.text)
         steps = steps[-_MOST_WAITING:]
     return list(dict.fromkeys(issues))[-MOST_OPEN:], list(dict.fromkeys(steps))[-MOST_OPEN:]
 
