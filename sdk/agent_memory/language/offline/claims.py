@@ -14,12 +14,12 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Literal
 
-from agent_memory.language.offline import lexicon, statements, values
+from agent_memory.language.offline import endings, lexicon, statements, values
 from agent_memory.language.offline.grammar import NAMED_KIN, Clause, parse
 from agent_memory.language.offline.text import canons, content_stems, sentences, stem, stems
 from agent_memory.language.offline.topics import is_attribute
 from agent_memory.language.offline.values import Value
-from agent_memory.text.patterns import bounded
+from agent_memory.text.patterns import bounded, plain_words
 
 Verdict = Literal["update", "contradict"]
 
@@ -61,6 +61,16 @@ _FROM_TO = bounded(r"\bfrom (?P<old>.+?) to (?P<new>.+)|(?P<old2>.+?) (?:with|by
 _NOT = bounded(
     r"^(?P<new>[^,]{1,40}?) ?,? (?:(?:and )?not|instead of|rather than) (?!to\b)(?P<old>[^,;]{1,30}?)(?= ?[,;]|$)"
 )
+_LONG_FIGURE = bounded(r"(?<![\w,.])(?P<said>\+?\d[\d ()/-]{5,}\d)(?![\d,.:]*\d)")
+"""A telephone number, or another figure that is a name rather than an amount."""
+_WHAT_TO = bounded(
+    r"(?:(?:the|my|our) (?P<what>.+?)|(?P<bare>(?!(?:to|from|back|over|in|out|on|off|up|away|jobs)\b)[\w&-]+)) "
+    r"(?:over )?(?:to|till|until) (?P<new>.+)"
+)
+_TITLE = bounded(r"^[A-Z][\w'&.-]*(?: (?:of|the|and|in|[A-Z][\w'&.-]*))* [A-Z][\w'&.-]*$")
+"""A name of several words, such as that of a book."""
+_KIN_BEFORE = bounded(rf"^(?:my|our) (?:\w+ )?{plain_words(lexicon.KIN)} (?=[A-Z])")
+"""Who somebody is to the speaker, before the name: "my best man is my brother Ewan"."""
 _V = bounded(r"\bv(?=\d)")
 _VERSION = bounded(r"^(?P<what>[^\W\d_][\w.+#-]*) (?:from \S+ )?to (?P<version>v?\d[\d.]*)$")
 _VERSIONED = bounded(r"\b(?P<what>[A-Z][\w.+#-]*) v?\d+(?:\.\d+)*\b")
@@ -80,12 +90,14 @@ _SWITCHING = stems(lexicon.SWITCHING)
 _CHANGING = stems(lexicon.CHANGING | lexicon.words("leave quit sell")) | _SWITCHING
 _PLAIN_VERBS = stems(lexicon.CHANGING | lexicon.words("be have cost plan set hold take get pay book arrange cancel"))
 """Verbs that only give a thing its value, and are no part of what is claimed."""
-_FRAME = canons("thing venue place held set now instead still date day scheduled".split())
+_FRAME = canons("thing venue place held set now new instead still date day scheduled back anything nothing".split())
 _FRAME |= canons(name for name in _MONTHS if len(name) > 3)
 _ENDING = stems(lexicon.words("sell cancel drop ditch fire sack"))
 """Verbs that end whatever had the name behind them as its value: "we cancelled Huber"."""
 _THE = bounded(r"^(?:the|my|our) ", re.I)
 _WITH_WHOM = bounded(r"\bwith (?:(?:the|our|my|all) )?(?-i:[a-z])[\w-]+", re.I)
+ENDED = frozenset({"ended"})
+"""The topic of a claim that only says that what it replaces is over."""
 ONE_AT_A_TIME = lexicon.words("live work drive manag role name")
 _MARITAL = lexicon.words("single married engaged divorced widowed separated")
 _STATUS = {"diet": frozenset(lexicon.DIETS), "marit": _MARITAL}
@@ -95,9 +107,13 @@ _STATUS = {"diet": frozenset(lexicon.DIETS), "marit": _MARITAL}
 @lru_cache(maxsize=4096)
 def read(text: str, said_at: datetime) -> tuple[Claim, ...]:
     """The claims of a text of one or more sentences."""
+    text = endings.restated(text)
     pieces = (piece for one in sentences(text) for piece in statements.parts(one, reasons=False) or [one])
     clauses = filter(None, (parse(clause) for piece in pieces for clause in _clauses(piece.text)))
-    return tuple(dict.fromkeys(claim for one in clauses for claim in _claims(one, said_at) if claim.topic))
+    found = [claim for one in clauses for claim in _claims(one, said_at) if claim.topic]
+    if over := endings.ending(text):
+        found.append(Claim(over.owner, ENDED, change=True, replaced=values.text(over.what)))
+    return tuple(dict.fromkeys(found))
 
 
 def _clauses(sentence: str) -> list[str]:
@@ -123,9 +139,12 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
         return told
     if clause.verb == "upgrad" and (version := _VERSION.match(after)):  # "upgraded Kubernetes to 1.30"
         after = f"{version['what'].capitalize()} {version['version']}"
-    what = bounded(r"(?:the|my|our) (?P<what>.+?) (?:to|till|until) (?P<new>.+)").match(after) if changing else None
-    found, bare = _values(f"to {what['new']}" if what else after, said_at)
-    bare = f"{what['what']} {bare}" if what else bare
+    what = _WHAT_TO.match(after) if changing else None
+    if thing and _TITLE.match(after):
+        found, bare = [values.text(after)], ""
+    else:
+        found, bare = _values(f"to {what['new']}" if what else _KIN_BEFORE.sub("", after), said_at)
+    bare = f"{what['what'] or what['bare']} {bare}" if what else bare
     if not thing and clause.verb in {"plan", "book", "cancel", "organ"}:  # The trip to Hawaii, not a value Hawaii.
         found, bare = [], _OFTEN.sub("", after)
     first = clause.rest[0].lower() if clause.rest else ""
@@ -135,7 +154,7 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     if clause.verb == "start" and first == "at" and named:
         verb = "work"
     elif named and not thing and clause.verb == "move":
-        verb = "live"
+        verb = "use" if what else "live"
     elif named and not thing and (first == "on" if clause.verb == "be" else clause.verb in _SWITCHING):
         verb = "use"
     elif clause.verb in _PLAIN_VERBS and verb == clause.verb:
@@ -177,7 +196,8 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
         topic -= content_stems(said)
     if not topic and (old is not None or (changing and named)):
         topic = frozenset({"tool"})
-    change = base.change or changing or clause.verb in {"reloc", "join", "marri"} or (verb == "work" != clause.verb)
+    begun = verb in {"work", "live"} and clause.verb not in {verb, "be"}
+    change = base.change or changing or begun or clause.verb == "marri" or "new" in clause.rest[:2]
     return [replace(base, owner=owner, topic=frozenset(topic), values=tuple(found), lasting=lasting, change=change)]
 
 
@@ -236,6 +256,11 @@ def _contrasted(after: str, said_at: datetime) -> tuple[Value | None, str]:
 
 def _values(after: str, said_at: datetime) -> tuple[list[Value], str]:
     """The values that a predicate gives, and its words before the first of them, with what they are of."""
+    if figure := _LONG_FIGURE.search(after):
+        digits = "".join(filter(str.isdigit, figure["said"]))
+        return [Value("number", frozenset({(digits, "")}), figure["said"], shown=figure["said"])], after[
+            : figure.start()
+        ]
     found: list[Value] = []
     starts: list[int] = []
     rest = after

@@ -10,6 +10,7 @@ from functools import partial
 
 from agent_memory.language.offline import (
     context,
+    endings,
     foreign,
     foreign_events,
     kinds,
@@ -111,7 +112,7 @@ def _judged(
     if len(text) > LONGEST_STATEMENT or (among_people and speech.is_standing_order(text)):
         return None
     guess = kinds.is_guess(expand(text))
-    whole = f"I {text[:1].lower()}{text[1:]}" if drops_subject(tokens(text)) else text
+    whole = f"I {text[:1].lower()}{text[1:]}" if drops_subject(tokens(text)) else endings.restated(text)
     clause, moments = parse(whole), context.moments(text, turn.created_at, nearest_first)
     kind = kinds.kind_of(whole, clause)
     noted = few and clause is not None and slots.is_note(expand(text), clause)

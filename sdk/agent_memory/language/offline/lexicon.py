@@ -248,15 +248,16 @@ TOPIC_HEADS = words("""
 """What people talk about for several turns: heads of the noun phrases that name a topic."""
 
 DIETS = {
-    "vegan": "meat dairy", "plant-based": "meat dairy", "vegetarian": "meat", "veggie": "meat", "pescatarian": "",
+    "vegan": "meat fish dairy", "plant-based": "meat fish dairy", "vegetarian": "meat fish", "veggie": "meat fish",
+    "pescatarian": "meat",
     "halal": "", "kosher": "", "gluten-free": "", "dairy-free": "dairy",
 }  # fmt: skip
 """What a diet keeps off the plate, by food group."""
 FOODS = {
     "meat": words("""
-        meat steak beef burger lamb pork bacon ham sausage salami barbecue kebab chicken turkey duck fish seafood salmon
-        tuna sushi shrimp
+        meat steak beef burger lamb pork bacon ham sausage salami barbecue kebab chicken turkey duck
     """),
+    "fish": words("fish seafood salmon tuna sushi shrimp"),
     "dairy": words("dairy milk cheese butter yogurt yoghurt cream egg"),
     "": words("nut peanut almond gluten bread wheat pasta alcohol wine beer coffee shellfish honey"),
 }
@@ -279,3 +280,6 @@ IMPORTANT = {
     """),
 }
 """Words that raise the importance of a fact, by why."""
+
+ROLE_ENDING = "(?:er|or|ist|ian|eer|ant|ent|nurse|chef|lead|head|intern|clerk|coach|mother|father|mum|dad|pilot|vet)"
+"""How the names of what people are end."""

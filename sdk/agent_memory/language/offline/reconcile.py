@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agent_memory.language.offline import claims as reading, lexicon
-from agent_memory.language.offline.claims import ONE_AT_A_TIME, Claim, Verdict
-from agent_memory.language.offline.text import canon, canons, content_stems, stems
+from agent_memory.language.offline import claims as reading, lexicon, values
+from agent_memory.language.offline.claims import ENDED, ONE_AT_A_TIME, Claim, Verdict
+from agent_memory.language.offline.endings import allows_again
+from agent_memory.language.offline.speech import is_standing_order
+from agent_memory.language.offline.text import canon, canons, content_stems, stems, tokens
 from agent_memory.language.offline.values import Value
 from agent_memory.language.tasks import Contradiction, Duplicates, FactView, ReconcileInput, ReconcileOutput
 from agent_memory.text import dates
+from agent_memory.text.patterns import bounded
 from agent_memory.text.restated import restates
 
 _WEAK = canons(lexicon.WEAK_TOPICS)
 _PLAIN_FRAMES = stems(lexicon.TOOL_VERBS | lexicon.words("tool live work")) | _WEAK
+_PARTNERS = canons(lexicon.words("wife husband partner spouse fiance fiancé fiancee fiancée girlfriend boyfriend"))
+_ALONE = lexicon.words("single divorced widowed separated")
+_PARTED = Claim("self", ENDED, change=True, replaced=values.text(""))
 _MANY = canons(lexicon.MANY_KIN)
 _MEASURES = canons(lexicon.MEASURES)
+_INTOLERANT = canons(lexicon.words("allergic allergy intolerant intolerance"))
 _FILLERS = canons(
     lexicon.ADVERBS | lexicon.CHANGING | lexicon.words("big huge fan name call live base date day report")
 )
 """Stems that do not make another statement: adverbs, and what a claim implies ("is named")."""
+_FROM_NOW = bounded(r"\b(?:from now on|always)\b", re.I)
+_SHORTEST_CHOICE = 3
+"""Words of a standing instruction whose choice can be told from the rest. A choice."""
+_UNCHOSEN = lexicon.words("a an the please now from on instead always")
+_PLACED_BY = lexicon.words("in at as by with")
+"""Prepositions whose object is the choice of an instruction: answers are in one language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +82,36 @@ def _with_presumed_topics(statements: list[Statement]) -> list[Statement]:
 
 def contradiction(newer: Statement, older: Statement) -> Verdict | None:
     """Whether two facts cannot both be true now. A fact that claims more than what is excluded stays."""
-    verdicts = [[found for one in newer.claims if (found := excludes(one, two))] for two in older.claims]
+    if allows_again(newer.fact.content, older.fact.content) or _is_other_choice(newer.fact.content, older.fact.content):
+        return "update"
+    told = [claim for claim in older.claims if claim.topic != ENDED]
+    if not told:
+        about = content_stems(older.fact.content)
+        gone = [claim.replaced.core for claim in newer.claims if claim.topic == ENDED and claim.replaced]
+        return "update" if any(one <= about and len(about - one) <= 1 for one in gone) else None
+    verdicts = [[found for one in newer.claims if (found := excludes(one, two))] for two in told]
     return verdicts[0][0] if verdicts and all(verdicts) else None
+
+
+def _is_other_choice(newer: str, older: str) -> bool:
+    """Whether two standing instructions differ in one word only, so that the newer one makes another choice.
+
+    "Always book me a window seat" replaces "… an aisle seat", and "… in German" replaces "… in English".
+    """
+    if not all(is_standing_order(text) or _FROM_NOW.search(text) for text in (newer, older)):
+        return False
+    one, two = (_choice_words(text) for text in (newer, older))
+    at = [place for place, (new, old) in enumerate(zip(one, two, strict=False)) if new != old]
+    if len(one) != len(two) or len(at) != 1 or len(one) < _SHORTEST_CHOICE:
+        return False
+    place = at[0]
+    is_modifier = place + 1 < len(one) and one[place + 1] not in lexicon.STOPWORDS
+    return is_modifier or (place + 1 == len(one) and one[place - 1] in _PLACED_BY)
+
+
+def _choice_words(text: str) -> list[str]:
+    words = (word.lower() for word in tokens(text.partition(": ")[2] or text))
+    return [word for word in words if word not in _UNCHOSEN]
 
 
 def duplicates(one: Statement, two: Statement) -> bool:
@@ -108,10 +150,14 @@ def _groups(statements: list[Statement]) -> list[Duplicates]:
 
 def excludes(newer: Claim, older: Claim) -> Verdict | None:
     """Whether two claims cannot both be true now: "update" if the newer one says or implies a change."""
+    if newer.topic == ENDED:
+        return "update" if _is_over(newer, older) else None
+    if newer.topic == {"marit"} and {value.said for value in newer.values} & _ALONE and _is_over(_PARTED, older):
+        return "update"
     unnamed = newer.owner.rpartition(".")[2] in _MANY  # "my friend" may be another one each time
-    if newer.owner != older.owner or unnamed or (newer.hedged and not older.hedged):
+    if not _same_owner(newer.owner, older.owner) or unnamed or (newer.hedged and not older.hedged):
         return None
-    if not (_is_food_of_another_diet(newer, older) or _excludes(newer, older)):
+    if not (_is_food_of_another_diet(newer, older) or _is_eaten_again(newer, older) or _excludes(newer, older)):
         return None
     counted = any(value.kind != "text" for value in newer.values)
     return "update" if newer.change or counted else "contradict"
@@ -136,6 +182,32 @@ def _excludes(newer: Claim, older: Claim) -> bool:
     # One may live in Portugal and in Porto, and speak two languages.
     named = bool(newer.topic & ONE_AT_A_TIME) and bool(differing) and differing[0].kind == "text"
     return len(differing) == 1 and single and (newer.change or not named)
+
+
+def _same_owner(one: str, two: str) -> bool:
+    """Whether both are of the same person: "self.sister.jean" is "jean"."""
+    short, long = sorted((one, two), key=len)
+    return one == two or (
+        short != "self" and "." not in short and long.startswith("self.") and long.endswith(f".{short}")
+    )
+
+
+def _is_over(newer: Claim, older: Claim) -> bool:
+    """Whether what the newer claim says is over is what the older one is about."""
+    gone = newer.replaced.core if newer.replaced else frozenset()
+    # Anna may be over as the name of my girlfriend; what is my brother's goes on.
+    is_self = newer.owner == "self" and (older.owner == "self" or "name" in older.topic)
+    if older.negative or not (is_self or _same_owner(newer.owner, older.owner)):
+        return False
+    if newer.replaced and not newer.replaced.said:
+        return older.owner.rpartition(".")[2] in _PARTNERS and "name" in older.topic
+    left = older.topic - gone - _PLAIN_FRAMES - {"name"}
+    if len(left) > 1 or "favorit" in older.topic:
+        return False
+    named = [value.core for value in older.values if value.kind == "text"]
+    if named:
+        return all(core <= gone or gone <= core for core in named) and len(named) == len(older.values)
+    return gone <= older.topic
 
 
 def _ends(newer: Claim, older: Claim) -> bool:
@@ -174,6 +246,12 @@ def _is_food_of_another_diet(newer: Claim, older: Claim) -> bool:
             foods = {canon(one) for group in groups for one in lexicon.FOODS[group]}
             return bool(food.topic & foods) and not food.topic & {canon(word) for word in lexicon.MEATLESS}
     return False
+
+
+def _is_eaten_again(newer: Claim, older: Claim) -> bool:
+    """Bea is allergic to eggs / Bea can eat eggs now."""
+    eaten = newer.change and not newer.negative and "love" in newer.topic
+    return eaten and bool(older.topic & _INTOLERANT) and newer.topic - {"love"} <= older.topic and not older.negative
 
 
 def same_topic(one: frozenset[str], two: frozenset[str]) -> bool:

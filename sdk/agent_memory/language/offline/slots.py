@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from agent_memory.language.offline import kinds, lexicon
+from agent_memory.language.offline import endings, kinds, lexicon
 from agent_memory.language.offline.grammar import Clause
 from agent_memory.language.offline.speech import is_addressed
 from agent_memory.language.offline.text import canons, content_words, expand, stem, stems, tokens
@@ -66,8 +66,8 @@ _PASSING = bounded(
 _IDENTITY = bounded(
     r"^(?:i|we) (?:am|are|have been|became|become)(?: now| also)? (?:(?:"
     rf"{plain_words(lexicon.STATES | frozenset(lexicon.DIETS))}|from|based|called|named|deaf|blind)\b"
-    r"|(?:an? |the )?(?:[\w-]+ ){0,2}[\w-]*(?:er|or|ist|ian|eer|ant|ent|nurse|chef|lead|head|intern|clerk|coach|mother"
-    r"|father|mum|dad|pilot|vet)s?(?= (?:at|in|for|with|from|and|of)\b|[,.]|$)|(?-i:[A-Z][a-z]+)(?= from| and|,|\.|$)"
+    rf"|(?:an? |the )?(?:[\w-]+ ){{0,2}}[\w-]*{lexicon.ROLE_ENDING}s?(?= (?:at|in|for|with|from|and|of)\b|[,.]|$)"
+    r"|(?-i:[A-Z][a-z]+)(?= from| and|,|\.|$)"
     r"|not (?:an? )?(?:married|single|vegetarian|vegan|religious|allergic))"
     r"|^(?:i|we) am (?:scared|afraid|terrified|fond) of\b"
     r"|^(?:i|we) (?:just |recently )?got (?:married|divorced|engaged|promoted|fired|laid off)\b(?! in\b)"
@@ -154,6 +154,8 @@ def fills_one(text: str, clause: Clause | None, moments: Sequence[Moment], kind:
         return True
     if clause is None or is_addressed(text):
         return _is_terse(plain)
+    if clause.time not in {"wish", "ahead"} and (endings.ending(text) is not None or endings.is_able_again(text)):
+        return True
     concrete = _concrete_words(text, clause, moments)
     if _FOUND_OUT.match(plain) and not _PRAISED.search(plain):
         return len(concrete) > _LEAST_EVENT

@@ -63,7 +63,8 @@ _KEEP = bounded(
     re.I,
 )
 _TO_YOU = bounded(
-    r"\byoursel(?:f|ves)\b|\byours?\b(?! (?:answers?|replies|responses?|sources?)\b)|give up|\blet (?:me|us) know\b"
+    r"\byoursel(?:f|ves)\b|give up|\blet (?:me|us) know\b"
+    r"|\byours?\b(?! (?:answers?|replies|responses?|sources?|messages?|texts|e?mails|summaries|reminders)\b)"
     r"|\bfeel free\b|\bnot hesitate\b",
     re.I,
 )

@@ -1,0 +1,150 @@
+"""Reads what a sentence says is over, and puts sentences that change something into the words in which it was told.
+
+People rarely deny what they said before in the words in which they said it: "I take warfarin" ends with "my doctor took
+me off it", "I work at Siemens" with "I joined Bosch".
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from agent_memory.language.offline import lexicon
+from agent_memory.language.offline.grammar import parse
+from agent_memory.language.offline.text import expand
+from agent_memory.text.patterns import bounded, either
+
+_END = (
+    rf"(?=[,;.!]|$| {either('now today yesterday last this next in on at since because after as for so and but')}\b"
+    rf"| {either('from to completely altogether anyway entirely')}\b)"
+)
+_WHAT = rf"(?:(?:the|my|our|all) )?(?P<what>(?!(?:it|that|this|them|you|me|us)\b)[^,;.!]{{2,40}}?){_END}"
+_NO_NAME = rf"(?!{either('i he she it they we you who everyone everybody someone nobody the this that my our a an')}\b)"
+_NAME = rf"(?P<what>{_NO_NAME}(?-i:[A-Z])[\w&.'-]*(?: (?-i:[A-Z])[\w&.'-]*)*)"
+_WHO = r"(?P<who>i|we|(?-i:[A-Z])\w+)"
+_WHOM = r"(?P<who>me|us|him|her|them|(?-i:[A-Z])\w+|my \w+|our \w+)"
+_DID = r"(?:have |has |am |are |is |was |were |got |just |finally |also |now |already |both )*"
+_OFF_DUTY = either("to on for in at until till this next work duty sick school today tomorrow now the_hook")
+_RID_OF = either("quit quitting ditched dumped dropping scrapped sold cancelled canceled binned got_rid_of")
+_PARTED = either("broke_up broken_up split split_up divorced separated done over")
+_GONE = either("moved_out died passed_away walked_off walked_out pulled_out")
+_OVER = tuple(
+    bounded(pattern, re.I)
+    for pattern in (
+        rf"\b(?:took|taken|taking|takes?) {_WHOM} (?:off|out of) {_WHAT}",
+        rf"\b{_DID}(?:came|come|coming|going|gone|went|migrated|moved|switched|weaned) (?:off|away from) {_WHAT}",
+        rf"^{_WHO} (?:am|are|is) (?:now )?off (?!{_OFF_DUTY}\b){_WHAT}",
+        rf"^{_WHO} {_DID}(?:gave|given|giving) up (?:on )?{_WHAT}",
+        rf"^{_WHO} {_DID}(?:dropped|dropping|pulled|pulling|backed) out of {_WHAT}",
+        rf"^{_WHO} {_DID}{_RID_OF} {_WHAT}",
+        rf"^(?:i|we) {_DID}(?:called off|calling off) {_WHAT}",
+        rf"^(?:i|we) {_DID}(?:called|calling) {_WHAT} off\b",
+        rf"^(?:i|we) {_DID}(?:traded|swapped) (?:in )?(?:the|my|our) (?P<what>[^,;.!]{{2,30}}?) (?:in )?for\b",
+        rf"\b(?:{either('laid_off let_go fired resigned')} (?:from|by|at)|(?:my|our) notice (?:at|to)) {_NAME}",
+        rf"^{_NAME} and (?:i|me) {_DID}{_PARTED}\b",
+        rf"^(?:i|we) {_DID}{either('broke_up broken_up split_up')} with {_NAME}",
+        rf"^{_NAME} {_DID}{_GONE}\b",
+        rf"^(?:i|we) {_DID}(?:had to )?put {_NAME} down\b",
+        rf"^{_WHO} {_DID}(?:stopped|quit) (?P<what>[a-z]+ing\b[^,;.!]{{0,25}}?){_END}",
+        r"^we (?:have |just |finally )*(?:broke|broken|split) up(?P<what>)(?=[,;.!]|$)",
+        rf"\binstead of {_WHAT}",
+    )
+)
+_JOB = "(?:a|my) (?:new )?(?:job|position|role|post) (?:at|with|for)"
+_WAYS_TO_SAY = (
+    # As in "Fraser is my best man now", said of what is known as "my best man is …".
+    (
+        rf"^{_NAME} is (?P<thing>(?:my|our) [\w' -]{{2,40}}?)(?P<now> now| instead)?[.!]*$",
+        r"\g<thing> is \g<what>\g<now>",
+    ),
+    (r"\b(?:have )?(?:come|grown|learned|learnt) (?:a?round )?to (?P<verb>like|love|enjoy|hate)\b", r"\g<verb>"),
+    (r"\bwould rather (?:have|take|get|sit (?:in|on|at))\b", "prefer"),
+    (rf"\b(?:started|have|got|took|accepted|found|landed) {_JOB}\b", "joined"),
+    (r"^(?:i|we) (?:have |got ){1,2}a new (?P<thing>[\w -]{2,20})[,:] (?=(?-i:[A-Z+\d]))", r"my \g<thing> is now "),
+    (
+        r"^(?P<thing>(?-i:[A-Z]{2,})|(?:the|our|my) [\w -]{2,20}) (?:now )?(?:runs|lives|sits) on "
+        r"(?P<tool>(?-i:[A-Z])[\w ]*?)(?P<now> now)?[.!]*$",
+        r"we use \g<tool> for \g<thing>\g<now>",
+    ),
+    (r"^i (?:am|started) drinking again\b", "I drink alcohol now"),
+    (
+        rf"^{_NAME} and i (?:have |are )?(?:just |finally )?(?:got |gotten )?"
+        r"(?P<state>married|divorced|separated|engaged)\b.*",
+        r"I am now \g<state>",
+    ),
+    (
+        rf"^(?P<who>i|we) (?:am|are) (?:an?|the) (?:[\w-]+ ){{0,2}}[\w-]*{lexicon.ROLE_ENDING} (?:at|with|for) "
+        r"(?=(?:the )?(?-i:[A-Z]))",
+        r"\g<who> work at ",
+    ),
+    (r"\bwork as an? (?:[\w-]+ ){0,2}[\w-]+ (?:at|for|with) (?=(?-i:[A-Z]))", "work at "),
+    (r"\b(?:am|are) (?:down to|up to|at) (?=\d+(?:\.\d+)? ?(?:kg|kilos?|lbs?|pounds?|stone)\b)", "weigh "),
+    (r"^i turned (?P<age>\d{1,2})\b.*", r"I am \g<age>"),
+)
+_RESTATED = tuple((bounded(pattern, re.I), said) for pattern, said in _WAYS_TO_SAY)
+_ALLOWED = bounded(
+    r"^(?:(?:and|so|ok|okay|now),? )*(?:(?:you|u) (?:can|may) (?P<verb>[a-z]+)\b(?: me\b| us\b)?"
+    r"(?: (?:in|at|on|before|after|by)\b.*)? (?:again|now)\b"
+    r"|(?:i|we) (?:do )?(?:like|love|want) (?P<liked>[a-z-]+) (?:after all|now|again)\b"
+    r"|(?P<fine>[a-z-]+) (?:is|are) (?:fine|ok|okay|allowed|welcome)(?: again| now)?)",
+    re.I,
+)
+_FORBIDDEN = bounded(r"\b(?:do not|never|avoid|stop|without|no)\b(?P<what>[^,;.]*)", re.I)
+_ABLE_AGAIN = bounded(
+    r"^(?:i|we|my \w+|(?-i:[A-Z])\w+) can (?:eat|drink|have|walk|run|drive|work|fly|swim|lift|play)\b"
+    r".*\b(?:again|now)\b",
+    re.I,
+)
+
+
+class Ending(NamedTuple):
+    """What is over, in the words of the sentence, and for whom (see `grammar.Clause.owner`).
+
+    Without words, it is the speaker's partnership.
+    """
+
+    what: str
+    owner: str
+
+
+@lru_cache(maxsize=4096)
+def ending(text: str) -> Ending | None:
+    """What a sentence says is over, if it says so of anything."""
+    plain = expand(text).strip()
+    match = next((match for pattern in _OVER if (match := pattern.search(plain))), None)
+    clause = parse(text) if match else None
+    if match is None or (clause is not None and clause.time == "past" and "instead of" in match[0]):
+        return None
+    owner = clause.owner if clause is not None and clause.owner.startswith("self.") else "self"
+    who = match.groupdict().get("who") or ""
+    if who.lower() in {"me", "us"} or who[:3].lower() in {"my ", "our"}:
+        owner = "self"
+    elif who[:1].isupper() and who not in {"I", "We"}:
+        owner = who.lower()
+    return Ending(match["what"].rstrip(".'"), owner)
+
+
+def restated(text: str) -> str:
+    """A sentence in the words in which people tell such a thing first: "I joined Bosch", "my best man is Fraser".
+
+    Any other sentence comes back as it is.
+    """
+    plain = expand(text)
+    for pattern, said in _RESTATED:
+        plain = pattern.sub(said, plain)
+    return text if plain == expand(text) else plain
+
+
+def allows_again(newer: str, older: str) -> bool:
+    """Whether a sentence allows what an older one forbade: "You can call me again" after "Please don't call me"."""
+    allowed, forbidden = _ALLOWED.search(expand(newer).strip()), _FORBIDDEN.search(expand(older))
+    if not allowed or not forbidden:
+        return False
+    word = (allowed["verb"] or allowed["liked"] or allowed["fine"]).lower()
+    return word.rstrip("s") in {one.rstrip("s") for one in forbidden["what"].lower().split()}
+
+
+def is_able_again(text: str) -> bool:
+    """Whether somebody can do again what they could not: "Bea can eat eggs now"."""
+    return _ABLE_AGAIN.search(expand(text).strip()) is not None
