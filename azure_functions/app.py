@@ -9,7 +9,7 @@ import azure.functions as func
 
 from agent_memory.logs import quiet_libraries
 from agent_memory.settings import env_variable
-from azure_functions import activities, http, lane, lanes, orchestrators, slices, sweeps, triggers, webhook
+from azure_functions import activities, http, orchestrators, sweeps, triggers
 
 WEBHOOK_VARIABLE = env_variable("webhook_url")
 EXPLORER_VARIABLE = "AGENT_MEMORY_EXPLORER_KEY"
@@ -23,11 +23,10 @@ def build_app() -> df.DFApp:
     """
     quiet_libraries()
     app = df.DFApp(http_auth_level=func.AuthLevel.FUNCTION)
-    parts = [triggers, orchestrators, sweeps, lane, activities, slices, lanes, http]
-    if os.environ.get(WEBHOOK_VARIABLE):  # a trigger that has nothing to do would still read the feed
-        parts.append(webhook)
-    for part in parts:
+    for part in (triggers, orchestrators, sweeps, activities, http):
         app.register_functions(part.blueprint)
+    if os.environ.get(WEBHOOK_VARIABLE):  # a trigger that has nothing to do would still read the feed
+        app.register_functions(triggers.webhook_blueprint)
     if os.environ.get(EXPLORER_VARIABLE):  # browsers get no further than its sign-in without a session
         app.register_functions(http.explorer_blueprint)
     return app

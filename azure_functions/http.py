@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import azure.durable_functions as df
 import azure.functions as func
@@ -21,41 +21,26 @@ _lock = asyncio.Lock()
 _apps: dict[str, func.AsgiMiddleware] = {}
 
 
-def _api(parts: Parts) -> FastAPI:
-    """Answers callers with a function key."""
+def _app(parts: Parts, name: str) -> FastAPI:
+    """The ASGI app of a route: the API for callers with a function key, or the explorer for browsers without one."""
     # A worker that only processes turns starts faster without a web framework.
     from agent_memory.api import ApiSettings, HeaderIdentity, create_app
     from azure_functions.pull import DurableProcessing
 
-    # The platform has checked the function key before a request gets here.
-    header = HeaderIdentity(allowed=parts.environment.allow_header_identity, behind_key=True)
     settings = ApiSettings()
+    header: HeaderIdentity | None = None  # without a function key, a header names nobody
+    options: dict[str, Any] = {}
+    if name == "explorer":
+        options["explorer"] = settings.explorer()
+    else:
+        # The platform has checked the function key before a request gets here.
+        header = HeaderIdentity(allowed=parts.environment.allow_header_identity, behind_key=True)
+        options["allowed_origins"] = settings.allowed_origins
+        options["mcp"] = settings.mcp(streams=False)  # the host sends an answer when it is whole
+    identity = settings.identity(header=header)
     return create_app(
-        parts.memory,
-        DurableProcessing(parts.runtime),
-        settings.identity(header=header),
-        rate_limit=settings.rate_limit,
-        allowed_origins=settings.allowed_origins,
-        mcp=settings.mcp(streams=False),  # the host sends an answer when it is whole
+        parts.memory, DurableProcessing(parts.runtime), identity, rate_limit=settings.rate_limit, **options
     )
-
-
-def _explorer(parts: Parts) -> FastAPI:
-    """Answers browsers, which have no function key; ignores headers that name a user."""
-    from agent_memory.api import ApiSettings, create_app
-    from azure_functions.pull import DurableProcessing
-
-    settings = ApiSettings()
-    return create_app(
-        parts.memory,
-        DurableProcessing(parts.runtime),
-        settings.identity(header=None),
-        rate_limit=settings.rate_limit,
-        explorer=settings.explorer(),
-    )
-
-
-MAKERS = {"api": _api, "explorer": _explorer}
 
 
 async def _answer(
@@ -70,7 +55,7 @@ async def _answer(
         async with _lock:
             if name not in _apps:
                 await parts.memory.warm()
-                _apps[name] = func.AsgiMiddleware(MAKERS[name](parts))  # type: ignore[no-untyped-call]
+                _apps[name] = func.AsgiMiddleware(_app(parts, name))  # type: ignore[no-untyped-call]
     except AgentMemoryError as error:
         from agent_memory.api.errors import response_to
 

@@ -16,11 +16,16 @@ import azure.durable_functions as df
 
 from agent_memory.errors import ModelError
 from agent_memory.processing.workflows import VERSION, Call, Checkpoint, workflow, workflow_names
-from azure_functions.activities import FINISH
-from azure_functions.names import function_name, orchestrator_name
 
 blueprint = df.Blueprint()
 
+_ORCHESTRATORS = {"index": "index_turns"}
+"""Orchestrators whose workflow has the same name as an activity: all functions of an app share one namespace.
+
+The names are stored in histories, so they must not change."""
+_WORKFLOWS = {orchestrator: workflow for workflow, orchestrator in _ORCHESTRATORS.items()}
+FINISH = "finish"
+"""The activity that notes what an orchestration has done."""
 RETRY = df.RetryOptions(first_retry_interval_in_milliseconds=5_000, max_number_of_attempts=5)
 """For temporary errors. The adapters wait for a throttled model themselves."""
 CHECKPOINTS = 8
@@ -30,6 +35,21 @@ Json = dict[str, Any]
 Orchestration = Generator[Any, Any, list[Json] | None]
 
 
+def function_name(activity: str) -> str:
+    """The name of an activity's function. Function names have no dots."""
+    return activity.replace(".", "_")
+
+
+def orchestrator_name(workflow: str) -> str:
+    """The name of a workflow's orchestrator."""
+    return _ORCHESTRATORS.get(workflow, workflow)
+
+
+def workflow_name(orchestrator: str) -> str:
+    """The name of an orchestrator's workflow."""
+    return _WORKFLOWS.get(orchestrator, orchestrator)
+
+
 class StepFailed(Exception):
     """An activity failed permanently. Earlier commits stay."""
 
@@ -37,7 +57,7 @@ class StepFailed(Exception):
 def orchestrate(context: df.DurableOrchestrationContext, name: str) -> Orchestration:
     """Runs a workflow to its end. Returns the results of its steps.
 
-    The input holds the workflow's `request`; `counts`, if `starts.finish` must note that it is done; the `version` of
+    The input holds the workflow's `request`; `counts`, if `Starter.finish` must note that it is done; the `version` of
     the workflows that started it (none is 1); and the `earlier` results from before it continued as new, which it does
     in the newest version.
     """

@@ -8,15 +8,15 @@ from typing import Any
 
 import azure.durable_functions as df
 
-from agent_memory.api.processing import settling, step_request, turns_covered
+from agent_memory.api.processing import mark_of, settling, step_request
 from agent_memory.contract.schemas import ProcessQuery, ProcessRun
 from agent_memory.models import ProcessResult
 from agent_memory.processing.due import instance_id, is_run_of
+from agent_memory.processing.starts import Start
 from agent_memory.runtime import Runtime
-from agent_memory.store.ids import derived_id
 from agent_memory.text.patterns import linear
-from azure_functions.names import workflow_name
-from azure_functions.starts import ACTIVE, Start, start
+from azure_functions.orchestrators import workflow_name
+from azure_functions.wiring import ACTIVE, start
 
 _RUN_ID = linear(r"[A-Za-z][A-Za-z0-9_.:-]{0,99}")
 
@@ -38,11 +38,7 @@ class DurableProcessing:
         """Starts an orchestration, unless the same one is running."""
         client = durable_client.get()
         request = step_request(user_id, step, query) | settling(self._runtime, step)
-        mark = f"pull-{await turns_covered(self._runtime, request)}" + (f"-{query.n}" if query.n else "")
-        mark += "-retired" if query.retired else ""
-        mark += f"-recent-{query.recent_k}" if query.recent_k else ""
-        if query.memory_ids or query.project_id:
-            mark += f"-{derived_id('of', *(query.memory_ids or ()), query.project_id or '')}"
+        mark = await mark_of(self._runtime, request, query)
         run = Start(step, instance_id(step, user_id, query.thread_id or "", mark), request)
         await start(client, run)
         return ProcessRun(id=run.instance_id, step=step, status="running")

@@ -36,7 +36,7 @@ from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.intake import count_batch
 from agent_memory.settings import Environment
 from agent_memory.store.documents import Document
-from azure_functions import starts
+from azure_functions.orchestrators import workflow_name
 from azure_functions.wiring import Parts
 
 DIMENSIONS = 1536
@@ -121,9 +121,9 @@ async def opened() -> AsyncIterator[tuple[Parts, Starts]]:
 
 async def feed(parts: Parts, client: Any, documents: list[Document]) -> None:
     """What `triggers.on_memory_change` does with a batch."""
-    at_once = parts.environment.feed_concurrency
-    batch = await count_batch(parts.runtime.tools, parts.runtime.counters, documents, at_once)
-    await starts.start_due(parts, client, batch.threads, batch.users)
+    starter = parts.starter(client)
+    batch = await count_batch(starter.tools, starter.counters, documents, starter.at_once)
+    await starter.start_due(batch.threads, batch.users)
 
 
 async def batch_of(parts: Parts, users: int, threads: int, label: str, turns: int = BATCH) -> list[Document]:
@@ -178,10 +178,11 @@ async def measure_work(users: int = 10, turns: int = 100) -> dict[str, Any]:
                     client.running, name, given = client.started.pop(0)
                     _current.set(name)
                     runs[name] += 1
-                    await costing(run_workflow(starts.workflow_name(name), given["request"], activities), costs[name])
+                    workflow = workflow_name(name)
+                    await costing(run_workflow(workflow, given["request"], activities), costs[name])
                     client.running = ""
                     done = {"request": given["request"], "counts": given["counts"]}
-                    await costing(starts.finish(parts, client, name, done), marking)  # type: ignore[arg-type]
+                    await costing(parts.starter(client).finish(workflow, done), marking)
         reading: dict[str, Cost] = {"add": Cost(), "context": Cost()}
         for number in range(users):
             thread_scope = parts.memory.user(f"u{number}").thread("t0")

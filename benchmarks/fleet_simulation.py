@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_memory.processing.due import INDEX
+from agent_memory.processing.starts import MOST_AT_ONCE
 from agent_memory.processing.workflows import TOGETHER
 from agent_memory.scale.figures import Measured, prices
 from agent_memory.scale.model import (
@@ -34,15 +35,14 @@ from agent_memory.scale.model import (
 )
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from azure_functions.names import orchestrator_name
-from azure_functions.starts import MOST_AT_ONCE  # the function app lies beside the library
+from azure_functions.orchestrators import orchestrator_name  # the function app lies beside the library
 
 SCALE_OUT = 10.0
 """Seconds after which the platform adds instances. An assumption."""
 QUIET = 300.0
 """Seconds after which the sweep finds an idle thread, as the templates deploy it."""
 LOOK = 5.0
-"""Seconds between two checks of the lane, as in `azure_functions/lane.py`."""
+"""Seconds between two checks of the lane, as in `azure_functions/sweeps.py`."""
 INDEXING = orchestrator_name(INDEX)
 """The orchestration that asks no chat model."""
 EXTRACTING = {"extract", TOGETHER}

@@ -22,9 +22,8 @@ from agent_memory import Cadence, Memory
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.offline import OfflineChat
 from agent_memory.processing.workflows import TOGETHER
-from azure_functions.lane import lane
 from azure_functions.orchestrators import orchestrate
-from azure_functions.sweeps import sweep
+from azure_functions.sweeps import lane, sweep
 
 SAID = {
     "alice": {"trip": ["I live in Lisbon.", "My budget for the trip is $10,000.", "I am allergic to peanuts."]},

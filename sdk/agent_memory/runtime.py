@@ -46,10 +46,14 @@ class Home(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The parts of an open memory. Without a `worker`, the function app does the processing."""
+    """The parts of an open memory. Without a `worker`, the function app does the processing.
+
+    The `cadence` is without the steps whose role is switched off.
+    """
 
     store: Store
     tools: Tools
+    cadence: Cadence
     searcher: Searcher
     tokens: TokenCounter
     counters: Counters
@@ -88,6 +92,7 @@ class Runtime:
         return cls(
             store=store,
             tools=tools,
+            cadence=cadence,
             searcher=Searcher(
                 store,
                 tools.embeddings,

@@ -10,7 +10,7 @@ pytest.importorskip("azure_functions_runtime", reason="Microsoft's worker librar
 
 from agent_memory.processing.activities import activity_names
 from agent_memory.processing.workflows import workflow_names
-from azure_functions.names import orchestrator_name
+from azure_functions.orchestrators import orchestrator_name
 from functions_host.functions import Function
 from functions_host.worker import Worker
 

@@ -20,9 +20,9 @@ from agent_memory.processing import intake
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import due_work
 from agent_memory.processing.intake import count_turns
+from agent_memory.processing.starts import of_work
 from agent_memory.settings import Environment
 from agent_memory.store.containers import TURNS
-from azure_functions.starts import finish, of_work
 from azure_functions.wiring import Parts
 from embedded_cosmos import AsyncTransport
 
@@ -76,7 +76,7 @@ async def extract(parts: Parts, *, gave_up: bool = False) -> int:
     [work] = due_work([counter], CADENCE)
     await run_workflow("extract", {"user_id": "alice", "thread_id": "t1"}, runtime.activities)
     given = of_work(work).input
-    assert await finish(parts, None, "extract", given | ({"gave_up": True} if gave_up else {})) == 0
+    assert await parts.starter(None).finish("extract", given | ({"gave_up": True} if gave_up else {})) == 0
     return (await runtime.counters.get("alice", "t1")).done.get("extract", 0)
 
 

@@ -20,6 +20,7 @@ from scripted_model import ScriptedChat
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import now
+from agent_memory.processing import lanes, slices
 from agent_memory.processing.clock import set_clock
 from agent_memory.processing.due import enabled_steps
 from agent_memory.processing.intake import count_batch
@@ -28,10 +29,8 @@ from agent_memory.settings import Environment
 from agent_memory.store.client import Store
 from agent_memory.store.containers import TURNS
 from agent_memory.store.documents import Document
-from azure_functions import lane, lanes, slices, triggers, wiring
-from azure_functions.lane import LIST, START
-from azure_functions.starts import start_due, start_settling
-from azure_functions.sweeps import END
+from azure_functions import activities, sweeps, triggers, wiring
+from azure_functions.sweeps import END, LIST, START, lane
 from azure_functions.wiring import Parts
 from functions_host.replay import Task
 
@@ -86,7 +85,7 @@ async def test_the_feed_starts_live_talk_and_leaves_imports_to_the_backfill(memo
     documents = await write(memory, [f"old{n}" for n in range(5)])
     documents += await write(memory, ["live"], backfill=False)
     batch = await count_batch(runtime.tools, runtime.counters, documents)
-    assert await start_due(parts, client, batch.threads, batch.users) == 1  # type: ignore[arg-type]
+    assert await parts.starter(client).start_due(batch.threads, batch.users) == 1
     assert [given["request"]["user_id"] for given in client.inputs.values()] == ["live"]
     store = runtime.store
     imports, quiet = [await waiting(store, of, 0, LATER) for of in ("backfill", "idle")]
@@ -104,7 +103,7 @@ async def test_talk_goes_on_in_an_imported_thread_and_it_is_live_again(memory: A
     await memory.user("ann").thread("old").add("user", "And now something new.")
     rows = await runtime.store.query(TURNS, "SELECT * FROM c")
     batch = await count_batch(runtime.tools, runtime.counters, rows)
-    assert await start_due(parts, client, batch.threads, batch.users) == 1  # type: ignore[arg-type]
+    assert await parts.starter(client).start_due(batch.threads, batch.users) == 1
     assert await waiting(runtime.store, "backfill", 0, LATER) == Page([])
     # Live talk that waits makes an import into the same thread live, too.
     await memory.user("bob").thread("old").add("user", "Hello.")
@@ -119,7 +118,7 @@ async def test_without_a_sweep_imports_start_at_once(memory: AsyncMemory):
     client, runtime = Runs(), memory.runtime
     restless = Parts(memory, Environment(), Cadence(extract=2, summarize=0, profile=0, reconcile=0, idle_seconds=0))
     batch = await count_batch(runtime.tools, runtime.counters, await write(memory, ["ann"]))
-    assert await start_due(restless, client, batch.threads, batch.users) == 1  # type: ignore[arg-type]
+    assert await restless.starter(client).start_due(batch.threads, batch.users) == 1
 
 
 async def test_the_backfill_reaches_everybody_with_a_few_running_at_once(memory: AsyncMemory, parts: Parts):
@@ -127,12 +126,12 @@ async def test_the_backfill_reaches_everybody_with_a_few_running_at_once(memory:
     client, runtime = Runs(), memory.runtime
     users = [f"u{n}" for n in range(8)]
     await count_batch(runtime.tools, runtime.counters, await write(memory, users))
-    listed = await _activity(lanes.lane_list)(["backfill", 0, LATER])
+    listed = await _activity(activities.lane_list)(["backfill", 0, LATER])
     assert sorted(listed) == [["backfill", user, {"old": 2}] for user in users]
     running: list[str] = []
     done: set[str] = set()
     while listed or running:
-        found = await _activity(lanes.lane_start)({"users": listed, "running": running}, client)
+        found = await _activity(activities.lane_start)({"users": listed, "running": running}, client)
         listed, running = listed[found["taken"] :], found["running"]
         assert len(running) <= 3
         if client.inputs:
@@ -148,10 +147,10 @@ async def test_a_sweep_of_deepening_that_an_earlier_version_started_goes_on(memo
     client = Runs()
     await memory.user("ann").thread("t").add("user", "fact: home=Lisbon")
     await memory.user("ann").thread("t").process("extract")
-    found = await _activity(slices.sweep_slice)(["deepen extracted", 0, LATER], client)
+    found = await _activity(activities.sweep_slice)(["deepen extracted", 0, LATER], client)
     assert found == {"halve": False, "handled": 1, "failed": 0}
     assert [given["request"] for given in client.inputs.values()] == [{"user_id": "ann"}]
-    assert (await _activity(slices.sweep_slice)(["deepen fading", 0, LATER], client))["failed"] == 0
+    assert (await _activity(activities.sweep_slice)(["deepen fading", 0, LATER], client))["failed"] == 0
 
 
 async def test_deepening_has_a_lane_of_its_own(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
@@ -168,9 +167,9 @@ async def test_deepening_has_a_lane_of_its_own(memory: AsyncMemory, monkeypatch:
     await look(None, client)
     [given] = client.inputs.values()
     assert [of for of, _, _ in given["request"]["slices"]] == ["extracted", "fading"]
-    users = await _activity(lanes.lane_list)(given["request"]["slices"][0])
+    users = await _activity(activities.lane_list)(given["request"]["slices"][0])
     assert sorted(users) == [["deepen", "ann", {}], ["deepen", "bob", {}], ["deepen", "cleo", {}]]
-    found = await _activity(lanes.lane_start)({"users": users, "running": []}, client)
+    found = await _activity(activities.lane_start)({"users": users, "running": []}, client)
     assert (found["taken"], len(found["running"])) == (2, 2)
     assert all(client.inputs[instance]["request"].keys() == {"user_id"} for instance in found["running"])
 
@@ -185,12 +184,12 @@ async def test_a_start_that_fails_is_tried_again(memory: AsyncMemory, parts: Par
         client.inputs[instance] = given
 
     monkeypatch.setattr(client, "start_new", start_new)
-    monkeypatch.setattr(lane, "ROUNDS", 7)
+    monkeypatch.setattr(sweeps, "ROUNDS", 7)
     given: dict[str, Any] = {"request": {"slices": [], "users": [["deepen", user, {}] for user in ("ann", "bob")]}}
     output = None
     while output is None:
         found = None
-        running = lane.lane(context := Context(given))  # type: ignore[arg-type]
+        running = lane(context := Context(given))  # type: ignore[arg-type]
         try:
             while True:
                 task = running.send(found)
@@ -200,7 +199,7 @@ async def test_a_start_that_fails_is_tried_again(memory: AsyncMemory, parts: Par
                         client.inputs.clear()
                     found = None
                 else:
-                    found = await _activity(lanes.lane_start)(task, client)
+                    found = await _activity(activities.lane_start)(task, client)
         except StopIteration as stop:
             output = stop.value
         given = context.continued or given
@@ -233,13 +232,13 @@ class Context:
 
 async def test_an_import_does_not_hold_up_the_same_users_quiet_talk(memory: AsyncMemory, parts: Parts):
     client = Runs()
-    await _activity(lanes.lane_start)({"users": [["backfill", "ann", {"old": 900}]], "running": []}, client)
-    assert await start_settling(parts, client, "ann", {"today": 3})  # type: ignore[arg-type]
+    await _activity(activities.lane_start)({"users": [["backfill", "ann", {"old": 900}]], "running": []}, client)
+    assert await parts.starter(client).start_settling("ann", {"today": 3})
     assert sorted(given["request"]["threads"] for given in client.inputs.values()) == [["old"], ["today"]]
 
 
 def test_the_orchestration_waits_for_room_and_continues_as_new(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(lane, "ROUNDS", 6)
+    monkeypatch.setattr(sweeps, "ROUNDS", 6)
     times = [100 + 7 * n for n in range(40)]
     started: list[str] = []
     running: dict[str, int] = {}
@@ -267,13 +266,13 @@ def test_the_orchestration_waits_for_room_and_continues_as_new(monkeypatch: pyte
         assert len(running) <= 4
         return {"taken": len(taken), "running": [*running]}
 
-    played = play(lane.lane, {"request": {"slices": [["x", 0, 1000]], "end": {"at": "then"}}}, perform)
+    played = play(lane, {"request": {"slices": [["x", 0, 1000]], "end": {"at": "then"}}}, perform)
     assert played.error is None
     assert started == [f"u{at}" for at in times]
     assert (played.output, ended) == (40, [{"at": "then"}])
     assert played.generations > 3
     assert any(task.kind == "timer" for task in played.tasks), "it looks again after some time, not at once"
-    assert play(lane.lane, {"request": {"slices": [["x", 0, 50]]}}, perform).names == [LIST]
+    assert play(lane, {"request": {"slices": [["x", 0, 50]]}}, perform).names == [LIST]
 
 
 REQUESTS = ("read", "query", "create", "replace", "upsert", "batch", "patch", "delete")
@@ -314,10 +313,10 @@ async def asked_by_timers(memory: AsyncMemory, users: int, monkeypatch: pytest.M
         halved = [[of, since, (since + until) // 2], [of, (since + until) // 2, until]]
         before = asked[0] + client.asked
         if of in slices._ACTS and of != "fading":
-            found = await _activity(slices.sweep_slice)([of, since, until], client)
+            found = await _activity(activities.sweep_slice)([of, since, until], client)
             left += halved if found["halve"] else []
         else:
-            users_of = await _activity(lanes.lane_list)([of, since, until])
+            users_of = await _activity(activities.lane_list)([of, since, until])
             left += halved if users_of is None else []
             listed += users_of or []
         largest = max(largest, asked[0] + client.asked - before)

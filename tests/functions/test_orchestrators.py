@@ -11,8 +11,7 @@ import pytest
 from durable_replay import Played, play
 
 from agent_memory.processing.workflows import workflow_names
-from azure_functions.activities import FINISH
-from azure_functions.orchestrators import CHECKPOINTS, RETRY, orchestrate
+from azure_functions.orchestrators import CHECKPOINTS, FINISH, RETRY, orchestrate
 from functions_host.replay import NonDeterministic, Task, Unsupported
 
 THREAD = {"user_id": "alice", "thread_id": "t1"}

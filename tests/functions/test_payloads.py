@@ -10,9 +10,9 @@ from scripted_model import ScriptedChat
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.language.tasks import Embedded
 from agent_memory.models import Usage
+from agent_memory.processing.payloads import pack, unpack
 from agent_memory.settings import Limits
 from agent_memory.store.documents import VECTOR_DECIMALS
-from azure_functions.payloads import pack, unpack
 
 DIMENSIONS = 1536
 FACT = "The flight to Lisbon on the twelfth of June is too early for the children, so a later one would be better."

@@ -16,10 +16,8 @@ from durable_replay import _ask, _context, play
 
 from agent_memory.processing import workflows
 from agent_memory.processing.workflows import Call, Workflow
-from azure_functions.lane import lane
-from azure_functions.names import workflow_name
-from azure_functions.orchestrators import orchestrate
-from azure_functions.sweeps import sweep
+from azure_functions.orchestrators import orchestrate, workflow_name
+from azure_functions.sweeps import lane, sweep
 from functions_host.replay import Task, continued, schedule
 
 RECORDER = Path(__file__).parents[2] / "tools/record_release.py"

@@ -26,11 +26,11 @@ from agent_memory.models import now
 from agent_memory.processing.clock import claim_deepening, end_deepening, set_clock
 from agent_memory.processing.due import Work
 from agent_memory.processing.intake import count_batch, count_turns
+from agent_memory.processing.starts import MOST_AT_ONCE, Start, of_work
 from agent_memory.settings import Environment
 from agent_memory.store.containers import SUMMARIES, TURNS
-from azure_functions import triggers, wiring
-from azure_functions.starts import MOST_AT_ONCE, Start, finish, of_work, start, start_due, start_settling
-from azure_functions.wiring import Parts
+from azure_functions import activities, triggers, wiring
+from azure_functions.wiring import Parts, start
 from functions_host.invoker import client_binding
 
 pytestmark = pytest.mark.filterwarnings("ignore:azure.functions df_loads was called without expected_type")
@@ -90,12 +90,12 @@ async def test_where_memory_is_off_nothing_is_started(
     await thread.add("user", "fact: city=Lisbon, since 2019")
     touched = await count_turns(runtime.tools, runtime.counters, await runtime.store.query(TURNS, "SELECT * FROM c"))
     await thread.update_settings(enabled=False)
-    assert await start_due(parts, client, touched) == 0
+    assert await parts.starter(client).start_due(touched) == 0
     assert host.hub.instances() == []
     assert (await runtime.counters.get("alice", "t1")).done["extract"] == 1, "it is not called for again"
     await thread.update_settings(enabled=True)
     with pytest.raises(Exception, match="doesn't exist"):  # it is started, and the toy app has no such orchestration
-        await start_due(parts, client, touched)
+        await parts.starter(client).start_due(touched)
 
 
 async def test_a_user_whose_tier_is_gone_does_not_hold_up_the_others(memory: AsyncMemory):
@@ -118,7 +118,7 @@ async def test_a_user_whose_tier_is_gone_does_not_hold_up_the_others(memory: Asy
     turns = await runtime.store.query(TURNS, "SELECT * FROM c")
     batch = await count_batch(runtime.tools, runtime.counters, turns)
     for users in (batch.users, None):
-        assert await start_due(parts, Client(), batch.threads, users) == 1
+        assert await parts.starter(Client()).start_due(batch.threads, users) == 1
     assert started == ["bob", "bob"]
     assert (await runtime.counters.get("ann", "t1")).done.get("extract", 0) == 0
 
@@ -132,9 +132,9 @@ async def test_who_has_spent_the_budget_is_not_settled(host: ToyHost, client: df
         turns = await runtime.store.query(TURNS, "SELECT * FROM c")
         quiet = await count_turns(runtime.tools, runtime.counters, turns)
         with pytest.raises(Exception, match="doesn't exist"):  # it is started, and the toy app has none
-            await start_settling(parts, client, "alice", {one.thread_id: one.count for one in quiet})
+            await parts.starter(client).start_settling("alice", {one.thread_id: one.count for one in quiet})
         await thread.process("extract")
-        assert not await start_settling(parts, client, "alice", {"t1": 1})
+        assert not await parts.starter(client).start_settling("alice", {"t1": 1})
 
 
 class Noted:
@@ -162,7 +162,7 @@ async def test_a_user_with_many_busy_threads_starts_a_few_at_a_time_if_a_sweep_f
         await memory.user(user).thread("t").add("user", "fact: city=Porto, since 2020")
     turns = await memory.runtime.store.query(TURNS, "SELECT * FROM c")
     batch = await count_batch(memory.runtime.tools, memory.runtime.counters, turns)
-    assert await start_due(parts, client, batch.threads, batch.users) == of_the_noisy + 2  # type: ignore[arg-type]
+    assert await parts.starter(client).start_due(batch.threads, batch.users) == of_the_noisy + 2
     assert {user: client.users.count(user) for user in client.users} == {"noisy": of_the_noisy, "ann": 1, "bob": 1}
     left = [one for one in await memory.runtime.counters.pending() if one.user_id == "noisy"]
     assert len(left) == 20, "nothing is noted as done by being put off"
@@ -170,7 +170,7 @@ async def test_a_user_with_many_busy_threads_starts_a_few_at_a_time_if_a_sweep_f
 
 @pytest.mark.req("S0-044")
 async def test_an_index_that_shows_another_topic_starts_what_waits(
-    host: ToyHost, client: df.DurableOrchestrationClient, memory: AsyncMemory
+    host: ToyHost, client: df.DurableOrchestrationClient, memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
 ):
     cadence = Cadence(extract=50, summarize=0, profile=0, reconcile=0, drift=0.6)
     parts, runtime = Parts(memory, Environment(), cadence), memory.runtime
@@ -179,14 +179,16 @@ async def test_an_index_that_shows_another_topic_starts_what_waits(
     await thread.add_many(same)
     await count_turns(runtime.tools, runtime.counters, await runtime.store.query(TURNS, "SELECT * FROM c"))
     await thread.process("index")
-    ended = {"request": {"user_id": "alice", "thread_id": "t1"}, "counts": {"t1": 4}}
-    assert await finish(parts, client, "index_turns", ended) == 0
+    monkeypatch.setattr(wiring, "_parts", parts)
+    finish = activities.finish._function.get_user_function().client_function
+    ended = {"workflow": "index_turns", "request": {"user_id": "alice", "thread_id": "t1"}, "counts": {"t1": 4}}
+    assert await finish(ended, client) == 0
     assert (await runtime.counters.get("alice", "t1")).done == {"index": 4}
     await thread.add_many([{"role": "user", "content": "fact: kitchen painters=quoted green"}] * 2)
     await count_turns(runtime.tools, runtime.counters, await runtime.store.query(TURNS, "SELECT * FROM c"))
     await thread.process("index")
     with pytest.raises(Exception, match=r"extract.*doesn't exist"):  # it is started, and the toy app has none
-        await finish(parts, client, "index_turns", ended | {"counts": {"t1": 6}})
+        await finish(ended | {"counts": {"t1": 6}}, client)
     assert (await runtime.counters.get("alice", "t1")).done == {"index": 4}, "so it is tried again"
 
 

@@ -17,12 +17,13 @@ from scripted_model import ScriptedChat
 from simulation import Machine, World, open_on
 
 from agent_memory import AsyncMemory, Cadence
+from agent_memory.processing import slices
 from agent_memory.processing.intake import count_batch, count_turns
+from agent_memory.processing.lanes import BACKFILL
 from agent_memory.processing.sweeps import LISTINGS, LOOK_BACK, OVERLAP, Page, begin_of, waiting
 from agent_memory.settings import Environment
 from agent_memory.store.containers import COUNTER, MEMORIES, TURNS
-from azure_functions import slices, sweeps, wiring
-from azure_functions.lanes import BACKFILL
+from azure_functions import activities, sweeps, wiring
 from azure_functions.sweeps import END, SLICE, sweep
 from azure_functions.wiring import Parts
 from embedded_cosmos import Engine
@@ -160,7 +161,7 @@ async def test_a_correction_that_was_left_is_started(memory: AsyncMemory, monkey
         async def start_new(self, name: str, instance: str, given: Any) -> None:
             started.append((name, instance, given["request"]))
 
-    handle = slices.sweep_slice._function.get_user_function().client_function
+    handle = activities.sweep_slice._function.get_user_function().client_function
     assert await handle(["untold", 0, NOW * 2], Client()) == {"halve": False, "handled": 2, "failed": 0}
     assert sorted(started, key=str) == [
         ("correct", f"correct:{user}::left", {"user_id": user}) for user in ("ann", "bob")
@@ -180,10 +181,10 @@ async def test_what_was_swept_is_not_swept_again_unless_a_row_failed(
     until = max(row["_ts"] for row in await store.query(TURNS, "SELECT * FROM c")) + 1
 
     async def sweep_once() -> Any:
-        given = (await slices.start_of_new(parts, "recount", until)).request
+        given = (await slices.start_of_new(store, "recount", until)).request
         [piece] = given["slices"]
-        outcome = await slices.sweep_slice._function.get_user_function().client_function(piece, None)
-        await slices.sweep_end._function.get_user_function()(given["end"] | outcome)
+        outcome = await activities.sweep_slice._function.get_user_function().client_function(piece, None)
+        await activities.sweep_end._function.get_user_function()(given["end"] | outcome)
         return outcome["failed"], until - await begin_of(store, "recount", until)
 
     hours, minutes = int(LOOK_BACK.total_seconds()), int(OVERLAP.total_seconds())
@@ -214,7 +215,7 @@ async def test_a_row_that_fails_stops_no_other(memory: AsyncMemory, monkeypatch:
         return 1
 
     monkeypatch.setattr(slices, "finish", finish)
-    handle = slices.sweep_slice._function.get_user_function().client_function
+    handle = activities.sweep_slice._function.get_user_function().client_function
     assert await handle(["intents", 0, NOW * 2], None) == {"halve": False, "handled": 3, "failed": 1}
     assert sorted(done) == ["u0", "u2"]
 
@@ -231,7 +232,7 @@ async def test_histories_are_purged_in_small_slices_and_none_is_too_old(monkeypa
                 raise TimeoutError
             return type("Result", (), {"instances_deleted": 2})
 
-    handle = slices.sweep_slice._function.get_user_function().client_function
+    handle = activities.sweep_slice._function.get_user_function().client_function
     client = Client()
     purge = slices.purge_of(NOW).request
     outcomes = [await handle(piece, client) for piece in purge["slices"]]

@@ -23,11 +23,10 @@ from azure.core.pipeline.transport import AsyncHttpResponse, HttpRequest
 from simulation import Machine, World
 
 from agent_memory.errors import AgentMemoryError
-from agent_memory.processing.workflows import workflow_names
+from agent_memory.processing.workflows import LANE, SWEEP, workflow_names
 from agent_memory.store.client import Store
-from azure_functions import activities, lane, lanes, slices, sweeps, triggers
-from azure_functions.names import function_name, orchestrator_name, workflow_name
-from azure_functions.orchestrators import orchestrate
+from azure_functions import activities, sweeps, triggers
+from azure_functions.orchestrators import function_name, orchestrate, orchestrator_name, workflow_name
 from azure_functions.wiring import Parts
 
 Json = dict[str, Any]
@@ -94,7 +93,13 @@ class Hub:
         self._runs: set[asyncio.Task[None]] = set()
         self._activities = {function_name(name): _of(name) for name in activities.activity_names()} | {
             made._function.get_function_name(): _code_of(made)
-            for made in (activities.finish, slices.sweep_slice, slices.sweep_end, lanes.lane_list, lanes.lane_start)
+            for made in (
+                activities.finish,
+                activities.sweep_slice,
+                activities.sweep_end,
+                activities.lane_list,
+                activities.lane_start,
+            )
         }
 
     async def get_status(self, instance: str) -> SimpleNamespace:
@@ -136,7 +141,7 @@ class Hub:
     async def _orchestrate(self, name: str, given: Json) -> Any:
         while True:
             context = Context(given)
-            code = {sweeps.SWEEP: sweeps.sweep, lane.LANE: lane.lane}.get(name)
+            code = {SWEEP: sweeps.sweep, LANE: sweeps.lane}.get(name)
             run = code(context) if code else orchestrate(context, workflow_name(name))  # type: ignore[arg-type]
             outcome: Any = None
             while True:
@@ -233,7 +238,7 @@ def on_instances(patch: pytest.MonkeyPatch, clock: Callable[[], float]) -> None:
     async def open_parts() -> Parts:
         return here.get()
 
-    for module in (activities, slices, lanes, triggers):
+    for module in (activities, triggers):
         patch.setattr(module, "open_parts", open_parts)
     patch.setattr(triggers, "time", SimpleNamespace(time=clock))
     assert {orchestrator_name(name) for name in workflow_names()}, "the app is loaded"

@@ -11,7 +11,7 @@ from agent_memory.runtime import Runtime
 from agent_memory.scopes.shared import check_material, check_recent
 from agent_memory.steps.table import check_option, on_demand, steps
 from agent_memory.store.containers import TURNS
-from agent_memory.store.ids import check_id, new_turn_id
+from agent_memory.store.ids import check_id, derived_id, new_turn_id
 
 KEPT_RUNS = 1000
 
@@ -69,11 +69,16 @@ def settling(runtime: Runtime, step: str) -> StepPayload:
     return dict(runtime.settling) if step == "settle" else {}
 
 
-async def turns_covered(runtime: Runtime, request: StepPayload) -> int:
-    """How many turns a run of this request would find: the same for two requests with nothing between them."""
+async def mark_of(runtime: Runtime, request: StepPayload, query: ProcessQuery) -> str:
+    """What identifies a run of this request: the same for two equal requests with no new turn between them."""
     thread_id = request.get("thread_id")
     partition = [str(request["user_id"])] + ([str(thread_id)] if thread_id else [])
-    return await runtime.store.count(TURNS, partition)
+    mark = f"pull-{await runtime.store.count(TURNS, partition)}" + (f"-{query.n}" if query.n else "")
+    mark += "-retired" if query.retired else ""
+    mark += f"-recent-{query.recent_k}" if query.recent_k else ""
+    if query.memory_ids or query.project_id:
+        mark += f"-{derived_id('of', *(query.memory_ids or ()), query.project_id or '')}"
+    return mark
 
 
 class InlineProcessing:

@@ -284,3 +284,12 @@ def workflow(name: str, request: Json, version: int = VERSION) -> Workflow:
 def workflow_names() -> list[str]:
     """The names of all workflows. Orchestrations are stored under them, so a name must never change."""
     return list(dict.fromkeys([*steps(), TOGETHER, *_COMPOSED]))
+
+
+SWEEP, LANE = "sweep", "lane"
+"""The cloud's orchestrations through what waits in the whole store (`slices`, `lanes`), which are no workflows."""
+Slice = list[Any]
+"""What to look for, from when, until when (seconds since 1970); in a second with many rows, after which user."""
+User = list[Any]
+"""A user in a lane: the kind of work; the user's id; for an import, the threads with their numbers of turns; how often
+the start failed."""

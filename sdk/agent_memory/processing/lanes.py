@@ -6,19 +6,18 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-import azure.durable_functions as df
-
-from agent_memory.models import iso
-from agent_memory.processing.clock import Deepening
+from agent_memory.models import iso, now
+from agent_memory.processing.clock import Deepening, claim_deepening, end_deepening
+from agent_memory.processing.starts import IMPORT, Start, Starter, of_deepening, settling_id
 from agent_memory.processing.sweeps import waiting
-from azure_functions.lane import LANE, LIST, START, User
-from azure_functions.starts import IMPORT, Start, is_active, of_deepening, settling_id, start, start_settling
-from azure_functions.wiring import open_parts
+from agent_memory.processing.workflows import LANE, Slice, User
+from agent_memory.store.client import Store
 
-blueprint = df.Blueprint()
 logger = logging.getLogger("agent_memory")
 
+Json = dict[str, Any]
 BACKFILL, DEEPEN = "backfill", "deepen"
 DEEPENING = f"{LANE}-{DEEPEN}"
 """The id of the lane that deepens."""
@@ -40,15 +39,27 @@ def of_deepenings(due: Deepening, until: int) -> Start:
     return Start(LANE, DEEPENING, {"slices": slices, "users": users, "end": end})
 
 
-@blueprint.function_name(LIST)
-@blueprint.activity_trigger(input_name="piece")
-async def lane_list(piece: list) -> list | dict | None:  # type: ignore[type-arg]  # the worker accepts plain types only
+async def start_deepenings(starter: Starter) -> None:
+    """Starts the lane that deepens when the clock says so. The lane takes over the claim on the clock."""
+    if await starter.is_active(DEEPENING):
+        return
+    due = await claim_deepening(starter.store, starter.cadence, listed=False)
+    if due is None:
+        return
+    try:
+        await starter.start(of_deepenings(due, int(now().timestamp()) + 1))
+    except BaseException:
+        await end_deepening(starter.store, due, through=False)
+        raise
+
+
+async def users_in(store: Store, piece: Slice) -> list[User] | Json | None:
     """The users with such work in a slice of time; None if it holds too much and must be halved.
 
     If a second holds too much, the first `users` in it, and `after` which one the others are to be listed.
     """
     of, since, until, *after = piece
-    page = await waiting((await open_parts()).runtime.store, of, since, until, after=next(iter(after), None))
+    page = await waiting(store, of, since, until, after=next(iter(after), None))
     if page is None:
         return None
     threads: dict[str, dict[str, int]] = defaultdict(dict)
@@ -58,34 +69,29 @@ async def lane_list(piece: list) -> list | dict | None:  # type: ignore[type-arg
     return users if page.after is None else {"users": users, "after": page.after}
 
 
-@blueprint.function_name(START)
-@blueprint.activity_trigger(input_name="given")
-@blueprint.durable_client_input(client_name="client")
-async def lane_start(given: dict, client: df.DurableOrchestrationClient) -> dict:  # type: ignore[type-arg]
-    """Starts work for the next users up to the limit.
+async def start_next(starter: Starter, users: Sequence[User], before: Sequence[str], most: int) -> Json:
+    """Starts work for the next users, up to `most` at the same time with the runs that began `before`.
 
     Returns how many it took, for how many it started work, who failed and is to be tried again, and which runs are
     active.
     """
-    parts = await open_parts()
-    gate = asyncio.Semaphore(parts.environment.feed_concurrency)
+    gate = asyncio.Semaphore(starter.at_once)
 
     async def runs(instance: str) -> bool:
         async with gate:
-            return await is_active(client, instance)
+            return await starter.is_active(instance)
 
-    before: list[str] = given["running"]
     active = await asyncio.gather(*(runs(instance) for instance in before))
     running = [instance for instance, is_running in zip(before, active, strict=True) if is_running]
-    taken: Sequence[User] = given["users"][: max(0, parts.environment.backfill_at_once - len(running))]
+    taken = users[: max(0, most - len(running))]
 
     async def starts(of: str, user_id: str, counts: Mapping[str, int], tries: int = 0) -> User | None:
         async with gate:
             try:
                 if of == DEEPEN:
-                    await start(client, of_deepening(user_id))
+                    await starter.start(of_deepening(user_id))
                 else:
-                    await start_settling(parts, client, user_id, counts, IMPORT)
+                    await starter.start_settling(user_id, counts, IMPORT)
             except Exception:
                 logger.exception("the %s of a user could not be started, for the %d. time", of, tries + 1)
                 return [of, user_id, counts, tries + 1]
