@@ -18,7 +18,6 @@ from agent_memory.screening.injected import NOTICE
 
 MOST_HITS = 20
 """The most memories that one search shows a model. A choice."""
-TOOL_NAMES = ("search_memory", "remember", "forget_memory")
 
 
 def memory_tools(bridge: Bridge, user_id: str) -> list[Callable[..., Coroutine[Any, Any, str]]]:

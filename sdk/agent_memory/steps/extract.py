@@ -312,9 +312,7 @@ async def replace_near(
     taken: set[str] = set()
     for memory, vector in fresh:
         if memory.type in _TYPES and memory.status == "active":
-            stored = await nearest_active(
-                tools.store, user_id, memory.type, vector, tools.embeddings.model_id, NEIGHBOURS
-            )
+            stored = await nearest_active(tools.store, user_id, memory.type, vector, model, NEIGHBOURS)
             batch = [(earlier, cosine(theirs, vector)) for earlier, theirs in memories if earlier.type == memory.type]
             for old, similarity in sorted([*stored, *batch], key=lambda pair: -pair[1]):
                 how = restates(old.content, memory.content) if similarity > near.duplicate else None

@@ -31,9 +31,6 @@ LITTLE = 3
 """Most new words in an answer that only acknowledges ("Got it, I'll keep that in mind")."""
 _TELLING = 3
 """Fewest letters of a word that carries meaning."""
-_LAST_LATIN = "\u024f"
-_SHARE_OF_SMALL = 1 / 6
-"""Least share of foreign small words in a text of another language. Names like Los Angeles bring fewer."""
 
 
 @dataclass(frozen=True, slots=True)
