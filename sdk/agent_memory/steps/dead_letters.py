@@ -31,29 +31,27 @@ INTAKE = "intake"
 
 def make_dead_letter(request: StepRequest, step: str, turns: Sequence[Turn], error: ModelError) -> DeadLetter:
     """The record of a range that a step gave up on."""
-    dead_letters.add(1, {"step": step})
-    return DeadLetter(
-        id=derived_id("dead", step, request.user_id, request.thread_id, turns[0].id, turns[-1].id),
-        user_id=request.user_id,
-        thread_id=request.thread_id,
-        step=step,
-        turn_ids=[turn.id for turn in turns],
-        error=str(error),
-        created_at=now(),
-        usage=Usage.model_validate(error.cost),
-    )
+    ids = [turn.id for turn in turns]
+    return _letter(request, step, (ids[0], ids[-1]), ids, str(error), error)
 
 
 def make_untold_letter(request: StepRequest, step: str, error: ModelError) -> DeadLetter:
     """The record, one for each thread, that its summary could not be corrected."""
+    reason = f"what was replaced in other conversations could not be corrected: {error}"
+    return _letter(request, step, ("corrections",), [], reason, error)
+
+
+def _letter(
+    request: StepRequest, step: str, key: Sequence[str], turn_ids: list[str], reason: str, error: ModelError
+) -> DeadLetter:
     dead_letters.add(1, {"step": step})
     return DeadLetter(
-        id=derived_id("dead", step, request.user_id, request.thread_id, "corrections"),
+        id=derived_id("dead", step, request.user_id, request.thread_id, *key),
         user_id=request.user_id,
         thread_id=request.thread_id,
         step=step,
-        turn_ids=[],
-        error=f"what was replaced in other conversations could not be corrected: {error}",
+        turn_ids=turn_ids,
+        error=reason,
         created_at=now(),
         usage=Usage.model_validate(error.cost),
     )
