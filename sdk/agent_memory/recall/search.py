@@ -108,17 +108,14 @@ async def search(
         ("thread", thread),
     ]
     key = cache_key(tuple(partition), mark, query, limit, options, searcher.embeddings.model_id, searcher.settings)
-    hits = cache.get(key)
-    if hits is not None:
-        orders, binding_hits = (_unexpired(cache.get(f"{lane} {key}") or []) for lane in ("standing", "conditions"))
-        return Found(_unexpired(hits), [], orders, binding_hits)
+    kept = cache.get(key)
+    if kept is not None:
+        return Found(_unexpired(kept.hits), [], _unexpired(kept.standing), _unexpired(kept.conditions))
     found = await read()
     # Results with fresh turns are not cached: whether those may be shown depends on settings that do not change the
     # mark.
     if not found.degraded and not any(_is_fresh(hit.memory) for hit in found.hits):
-        cache.put(key, found.hits)
-        cache.put(f"standing {key}", list(found.standing))
-        cache.put(f"conditions {key}", list(found.conditions))
+        cache.put(key, found)
     return found
 
 

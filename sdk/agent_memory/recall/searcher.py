@@ -13,14 +13,15 @@ import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_memory.errors import AgentMemoryError, ModelError
 from agent_memory.language.current import for_asking
 from agent_memory.language.tasks import ChatModel, Embedded, EmbeddingModel
-from agent_memory.models import Hit, now
+from agent_memory.models import now
 from agent_memory.recall.conditions import SubjectVectors
 from agent_memory.recall.fusion import Candidate
 from agent_memory.recall.misses import MissMeter
@@ -30,6 +31,9 @@ from agent_memory.settings import PolicySettings, RecallSettings
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.search_queries import cosine_of, found_memory, read_elsewhere
+
+if TYPE_CHECKING:
+    from agent_memory.recall.search import Found
 
 
 @dataclass(slots=True)
@@ -96,22 +100,22 @@ MOST_ENTRIES = 1000
 
 @dataclass(slots=True)
 class HitCache:
-    """Hits by key, for `seconds`."""
+    """What searches found, by key, for `seconds`."""
 
     seconds: float
-    _entries: OrderedDict[str, tuple[float, list[Hit]]] = field(default_factory=OrderedDict)
+    _entries: OrderedDict[str, tuple[float, Found]] = field(default_factory=OrderedDict)
 
-    def get(self, key: str) -> list[Hit] | None:
-        """The hits under a key, as copies, unless they are too old."""
+    def get(self, key: str) -> Found | None:
+        """What was found, as a copy, unless it is too old."""
         entry = self._entries.get(key)
         if entry is None or time.monotonic() - entry[0] > self.seconds:
             return None
         self._entries.move_to_end(key)
-        return [hit.model_copy(deep=True) for hit in entry[1]]
+        return deepcopy(entry[1])
 
-    def put(self, key: str, hits: list[Hit]) -> None:
-        """Keeps hits under a key."""
-        self._entries[key] = (time.monotonic(), [hit.model_copy(deep=True) for hit in hits])
+    def put(self, key: str, found: Found) -> None:
+        """Keeps what was found under a key."""
+        self._entries[key] = (time.monotonic(), deepcopy(found))
         self._entries.move_to_end(key)
         while len(self._entries) > MOST_ENTRIES:
             self._entries.popitem(last=False)
