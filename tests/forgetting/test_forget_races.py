@@ -17,7 +17,7 @@ from agent_memory.steps.step import commit
 from agent_memory.steps.table import steps
 from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
-from agent_memory.store.cursors import advance, read_cursor
+from agent_memory.store.cursors import cursor_move, read_cursor
 from agent_memory.store.documents import to_document, upsert
 from agent_memory.store.ids import summary_id
 
@@ -65,15 +65,8 @@ async def test_a_summary_that_is_committed_while_it_is_reset_goes_too(
             id=summary_id(*KEY), user_id="alice", thread_id="t1", content=SECRET, created_at=now(), updated_at=now()
         )
         vector = [1.0, *[0.0] * (memory.runtime.tools.embeddings.dimensions - 1)]
-        await advance(
-            store,
-            SUMMARIES,
-            KEY,
-            "summarize",
-            cursor=cursor.cursor,
-            etag=cursor.etag,
-            operations=[upsert(to_document(summary, vector))],
-        )
+        move = cursor_move(KEY, "summarize", cursor.cursor, cursor.etag)
+        await store.batch(SUMMARIES, KEY, [upsert(to_document(summary, vector)), move])
         return True
 
     after_query(monkeypatch, store, SUMMARIES, queries.IDS_THAT_EXIST, summarize)
@@ -139,7 +132,7 @@ async def test_what_a_killed_run_still_had_to_do_names_nothing_that_is_forgotten
         for winner in (fact.id, "fact_other")
     )
     extra = {"intents": {"supersede": [gone, stays]}}
-    await advance(store, MEMORIES, KEY, "extract", cursor=stored.cursor, etag=stored.etag, extra=extra)
+    await store.batch(MEMORIES, KEY, [cursor_move(KEY, "extract", stored.cursor, stored.etag, extra)])
     await alice.forget("a")
     left = await read_cursor(store, MEMORIES, KEY, "extract")
     assert left.extra["intents"]["supersede"] == [stays]

@@ -10,7 +10,7 @@ from agent_memory.steps.table import steps
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import SUMMARIES, TURNS
-from agent_memory.store.cursors import Cursor, StoredCursor, advance, read_ahead, read_cursor
+from agent_memory.store.cursors import Cursor, StoredCursor, cursor_move, read_ahead, read_cursor
 from agent_memory.store.documents import Document, delete
 from agent_memory.store.ids import state_id, summary_id
 from agent_memory.store.turns import LiveTurn, live_turns, position_of, put_window, read_window
@@ -94,19 +94,11 @@ async def clear(store: Store, user_id: str, thread_id: str) -> int:
             return 0
         end = max([window.through, *(position_of(one.turn) for one in live)])
         cleared = replace(window, cursor=_advanced(window.cursor, live), through=end, cleared=end, retired=0)
-        operations = [put_window(user_id, thread_id, cleared), *map(delete, stale)]
         cursor = summarized.cursor.advanced(covered.items())
+        move = cursor_move(partition, summarize.NAME, cursor, summarized.etag, summarized.extra)
         with racing():
-            await advance(
-                store,
-                SUMMARIES,
-                partition,
-                summarize.NAME,
-                cursor=cursor,
-                etag=summarized.etag,
-                operations=operations,
-                extra=summarized.extra,
-            )
+            operations = [put_window(user_id, thread_id, cleared), *map(delete, stale), move]
+            await store.batch(SUMMARIES, partition, operations)
         return len(live)
 
     return await until_written(attempt, f"the live view of {thread_id}")

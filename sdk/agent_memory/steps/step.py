@@ -25,7 +25,7 @@ from agent_memory.steps.gather import StepRequest, Tools
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.counters import count_extraction
-from agent_memory.store.cursors import Cursor, StoredCursor, advance, read_ahead, read_cursor
+from agent_memory.store.cursors import Cursor, StoredCursor, cursor_move, read_ahead, read_cursor
 from agent_memory.store.documents import Document, Operation, create, delete, patch, replace, upsert
 from agent_memory.store.ids import USER_THREAD, cursor_id
 from agent_memory.store.memories import get_memory, reaffirm
@@ -152,21 +152,15 @@ async def commit(store: Store, draft: Draft) -> Committed:
     cursor = Cursor.from_document(draft.cursor)
     intents = draft.to_document()
     try:
-        await advance(
-            store,
-            draft.container,
-            draft.partition,
-            draft.step,
-            cursor=cursor,
-            etag=draft.etag,
-            operations=[
-                *(create(document) for document in draft.create),
-                *(_write(document) for document in draft.upsert),
-                *(patch(item_id, fields) for item_id, fields in draft.patch.items()),
-                *(delete(item_id) for item_id in draft.delete),
-            ],
-            extra=draft.extra | ({"intents": intents} if intents else {}),
-        )
+        extra = draft.extra | ({"intents": intents} if intents else {})
+        operations = [
+            *(create(document) for document in draft.create),
+            *(_write(document) for document in draft.upsert),
+            *(patch(item_id, fields) for item_id, fields in draft.patch.items()),
+            *(delete(item_id) for item_id in draft.delete),
+            cursor_move(draft.partition, draft.step, cursor, draft.etag, extra),
+        ]
+        await store.batch(draft.container, draft.partition, operations)
     except Conflict:
         # The other run may have been this one, killed before it carried out its intents.
         await finish(store, draft.container, draft.partition, draft.step)

@@ -108,25 +108,15 @@ async def read_ahead(
     return stored, found
 
 
-async def advance(
-    store: Store,
-    container: str,
-    partition: Sequence[str],
-    step: str,
-    *,
-    cursor: Cursor,
-    etag: str,
-    operations: Sequence[Operation] = (),
-    extra: dict[str, Any] | None = None,
-) -> None:
-    """Writes documents and the cursor's next position in one transactional batch.
+def cursor_move(
+    partition: Sequence[str], step: str, cursor: Cursor, etag: str, extra: dict[str, Any] | None = None
+) -> Operation:
+    """Moves a step's cursor on, in the transactional batch that writes what the step has made.
 
-    Raises:
-        Conflict: if another run moved the cursor first; nothing was written.
+    The batch raises `Conflict` if another run moved the cursor first. It then writes nothing.
     """
     document = cursor_document(partition, step, cursor, extra)
-    move = replace(document, etag) if etag else create(document)
-    await store.batch(container, partition, [*operations, move])
+    return replace(document, etag) if etag else create(document)
 
 
 def cursor_document(

@@ -46,7 +46,7 @@ from agent_memory.steps.gather import Tools
 from agent_memory.store import queries
 from agent_memory.store.changes import STORED_AT
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
-from agent_memory.store.cursors import advance, read_cursor
+from agent_memory.store.cursors import cursor_move, read_cursor
 from agent_memory.store.documents import in_batches, read_json, to_document
 from agent_memory.store.ids import (
     DOCUMENTS_THREAD,
@@ -314,11 +314,9 @@ class Importer:
             fresh = [(turn_id, ts) for turn_id, ts in items if stored.cursor.is_new(turn_id, ts)]
             if not fresh:
                 return
-            cursor = stored.cursor.advanced(fresh)
+            move = cursor_move(partition, step, stored.cursor.advanced(fresh), stored.etag, stored.extra)
             with racing():
-                await advance(
-                    self._store, container, partition, step, cursor=cursor, etag=stored.etag, extra=stored.extra
-                )
+                await self._store.batch(container, partition, [move])
 
         await until_written(attempt, f"the cursor of {thread_id}")
 
