@@ -8,7 +8,7 @@ from typing import Any
 
 import azure.durable_functions as df
 
-from agent_memory.api.processing import mark_of, settling, step_request
+from agent_memory.api.processing import mark_of, step_request
 from agent_memory.contract.schemas import ProcessQuery, ProcessRun
 from agent_memory.models import ProcessResult
 from agent_memory.processing.due import instance_id, is_run_of
@@ -37,7 +37,7 @@ class DurableProcessing:
     async def start(self, user_id: str, step: str, query: ProcessQuery) -> ProcessRun:
         """Starts an orchestration, unless the same one is running."""
         client = durable_client.get()
-        request = step_request(user_id, step, query) | settling(self._runtime, step)
+        request = step_request(self._runtime, user_id, step, query)
         mark = await mark_of(self._runtime, request, query)
         run = Start(step, instance_id(step, user_id, query.thread_id or "", mark), request)
         await start(client, run)

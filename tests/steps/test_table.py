@@ -151,9 +151,9 @@ async def test_a_new_step_is_known_to_http(memory: AsyncMemory):
     await memory.user("alice").thread("t1").add_many(said("the cat is called tom"))
     assert steps_in_urls()["loud"] == "shout"
     with pytest.raises(InvalidInput, match="shout needs a thread_id"):
-        step_request("alice", "shout", ProcessQuery())
+        step_request(memory.runtime, "alice", "shout", ProcessQuery())
     with pytest.raises(InvalidInput, match="leave out thread_id"):
-        step_request("alice", "brood", ProcessQuery(thread_id="t1"))
+        step_request(memory.runtime, "alice", "brood", ProcessQuery(thread_id="t1"))
     run = await InlineProcessing(memory.runtime).start("alice", "shout", ProcessQuery(thread_id="t1"))
     assert (run.status, run.result and run.result.created) == ("completed", 1)
 

@@ -37,8 +37,8 @@ class Processing(Protocol):
         ...
 
 
-def step_request(user_id: str, step: str, query: ProcessQuery) -> StepPayload:
-    """The request of a step's workflow.
+def step_request(runtime: Runtime, user_id: str, step: str, query: ProcessQuery) -> StepPayload:
+    """The request of a step's workflow. That of `settle` also says whether one call serves extraction and summary.
 
     Raises:
         InvalidInput: if the query does not fit the step.
@@ -61,12 +61,7 @@ def step_request(user_id: str, step: str, query: ProcessQuery) -> StepPayload:
     ids, project_id = check_material(step, query.memory_ids, query.project_id)
     request |= {} if ids is None else {"memory_ids": ids}
     request |= {} if project_id is None else {"project_id": project_id}
-    return request
-
-
-def settling(runtime: Runtime, step: str) -> StepPayload:
-    """Further input of the workflow `settle`, which ends a conversation."""
-    return dict(runtime.settling) if step == "settle" else {}
+    return request | (runtime.settling if step == "settle" else {})
 
 
 async def mark_of(runtime: Runtime, request: StepPayload, query: ProcessQuery) -> str:
@@ -90,7 +85,7 @@ class InlineProcessing:
 
     async def start(self, user_id: str, step: str, query: ProcessQuery) -> ProcessRun:
         """Runs a step; returns what it did, or why it failed."""
-        request = step_request(user_id, step, query) | settling(self._runtime, step)
+        request = step_request(self._runtime, user_id, step, query)
         run_id = new_turn_id()
         try:
             result = await self._runtime.run(step, **request)
