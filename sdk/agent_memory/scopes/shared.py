@@ -119,7 +119,7 @@ async def find(
         given_types = filters.get("types")
         wanted = MEMORY_TYPES if given_types is None else given_types
         filters["types"] = [name for name in wanted if set(memory_types([name]) or []) <= set(allowed)]
-    most = min(limit, rules.tier.retrieval_limit, asked.config.retrieval_limit or limit)
+    most = _most(rules, asked, limit)
     least = asked.config.similarity_threshold
     if least is not None:
         filters["threshold"] = max(least, filters.get("threshold") or least)
@@ -136,7 +136,11 @@ async def bounded(runtime: Runtime, partition: tuple[str, ...], limit: int | Non
     """How many hits a search of a partition may return; 0 if memory is off."""
     rules = await known_rules(runtime.store, runtime.tools.policy, partition[0], (*partition, None)[1], asked)
     wanted = runtime.searcher.settings.limit if limit is None else limit
-    return min(wanted, rules.tier.retrieval_limit, asked.config.retrieval_limit or wanted) if rules.recall else 0
+    return _most(rules, asked, wanted) if rules.recall else 0
+
+
+def _most(rules: Rules, asked: Asked, limit: int) -> int:
+    return min(limit, rules.tier.retrieval_limit, asked.config.retrieval_limit or limit)
 
 
 def _bound(rules: Rules, asked: Asked, most: int) -> str:
@@ -208,7 +212,7 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
             # The queries to the store must not depend on which of the two reads was faster.
             await asyncio.wait([turns], timeout=max(0.0, deadline - loop.time()))
             return Context(skipped_reason=rules.reason, milliseconds=_since(started))
-        most = min(request.limit, rules.tier.retrieval_limit, asked.config.retrieval_limit or request.limit)
+        most = _most(rules, asked, request.limit)
         searcher = replace(runtime.searcher, rules=rules, zone=time_zone(rules.time_zone))
         searcher = with_threshold(searcher, asked.config.similarity_threshold)
         missing: list[str] = []
