@@ -12,7 +12,8 @@ from typing import Any
 import azure.durable_functions as df
 import azure.functions as func
 
-from agent_memory.processing.intake import count_batch, together
+from agent_memory.gathering import together
+from agent_memory.processing.intake import count_batch
 from agent_memory.processing.lanes import of_backfill, start_deepenings
 from agent_memory.processing.slices import start_maintenance, start_of
 from agent_memory.processing.webhook import send_batch

@@ -13,8 +13,11 @@ from agent_memory.errors import ModelError, StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.offline import OfflineChat
 from agent_memory.processing import intake, worker
+from agent_memory.processing.due import Work
 from agent_memory.processing.worker import DRAIN_STALLS, PARALLEL, Pace
 from agent_memory.store.containers import COUNTER, MEMORIES, SUMMARIES, TURNS
+from agent_memory.store.counted import ThreadCounter
+from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import SETTINGS_THREAD, USER_THREAD, cursor_id
 
@@ -297,8 +300,11 @@ async def test_what_cannot_be_read_of_one_user_does_not_keep_the_others_waiting(
 
 
 @simulated_time
-async def test_beside_requests_rules_do_one_thing_after_the_other_and_a_model_elsewhere_several(chat: ScriptedChat):
+async def test_beside_requests_rules_do_one_thing_after_the_other_and_a_model_elsewhere_several(
+    chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch
+):
     most = 0
+    due = [ThreadCounter(f"user{n}", "t", Cursor(count=Cadence().extract)) for n in range(8)]
     for model, expected in ((OfflineChat(), 1), (chat, 4)):
         running = most = 0
         async with AsyncMemory.local(chat_model=model, embedding_model=HashingEmbeddings()) as memory:
@@ -306,14 +312,16 @@ async def test_beside_requests_rules_do_one_thing_after_the_other_and_a_model_el
             assert worker is not None
             worker.give_way()
 
-            async def piece() -> None:
+            async def piece(work: Work) -> bool:
                 nonlocal running, most
                 running += 1
                 most = max(most, running)
                 await asyncio.sleep(0.01)
                 running -= 1
+                return True
 
-            await worker._all([piece] * 8)
+            monkeypatch.setattr(worker, "_run", piece)
+            assert await worker._run_due(due)
         assert most == expected
 
 

@@ -9,14 +9,13 @@ rebuilt from what is left, and not merged with their old text.
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from agent_memory.forgetting.plan import made_from
 from agent_memory.forgetting.unsaid import Said, derived_from, uncount
+from agent_memory.gathering import a_few
 from agent_memory.models import Memory
 from agent_memory.remembering import untold
 from agent_memory.remembering.replacing import SUPERSESSION
@@ -53,7 +52,7 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
     """
     user_id = job["user_id"]
     turns: dict[str, list[str]] = job["turns"]
-    await _all(delete_items(store, TURNS, (user_id, thread_id), ids) for thread_id, ids in turns.items())
+    await _delete_all(store, TURNS, user_id, turns)
     if "popped" in job and await _unsay(store, counters, job):
         await store.delete(MEMORIES, job["id"], (user_id, FORGOTTEN_THREAD))
         return []
@@ -63,14 +62,13 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
     retold = accounts - turns.keys() - {USER_SUMMARY_THREAD}
     if not job["keeps_memories"]:
         memories = memories | await _late(store, user_id, job)
-    await _all(_delete_chunks(store, (user_id, thread_id), ids) for thread_id, ids in turns.items())
-    await _all(
-        delete_items(store, MEMORIES, (user_id, thread_id), ids) for thread_id, ids in _by_thread(memories).items()
-    )
+    chunks = (partial(_delete_chunks, store, (user_id, thread_id), ids) for thread_id, ids in turns.items())
+    await a_few(chunks, PARALLEL)
+    await _delete_all(store, MEMORIES, user_id, _by_thread(memories))
     if not job["keeps_memories"]:
         await _touch_cursors(store, user_id, turns, memories)
         late = await _late(store, user_id, job | {"memories": memories})
-        await _all(delete_items(store, MEMORIES, (user_id, thread_id), [key]) for key, thread_id in late.items())
+        await _delete_all(store, MEMORIES, user_id, _by_thread(late))
         memories = memories | late
         # A summary of another thread may contain a deleted memory that had replaced what the thread said.
         retold |= await untold.threads_that_say(store, user_id, memories) - turns.keys()
@@ -135,6 +133,12 @@ async def delete_items(store: Store, container: str, partition: Sequence[str], i
 
     what = f"items of {'/'.join(partition)}"
     return sum([await until_written(partial(delete_some, some), what) for some in in_batches(ids)])
+
+
+async def _delete_all(store: Store, container: str, user_id: str, ids: Mapping[str, Collection[str]]) -> None:
+    """Deletes items by their threads, a few threads at a time."""
+    work = (partial(delete_items, store, container, (user_id, thread_id), some) for thread_id, some in ids.items())
+    await a_few(work, PARALLEL)
 
 
 async def delete_chunks(store: Store, user_id: str, thread_id: str) -> int:
@@ -365,14 +369,3 @@ async def _forget_turns(store: Store, user_id: str, thread_id: str, gone: Collec
             await store.batch(SUMMARIES, (user_id, thread_id), [put_window(user_id, thread_id, left)])
 
     await until_written(attempt, f"the live view of {thread_id}")
-
-
-async def _all(work: Iterable[Any]) -> None:
-    """Awaits these a few at a time."""
-    gate = asyncio.Semaphore(PARALLEL)
-
-    async def one(item: Any) -> None:
-        async with gate:
-            await item
-
-    await asyncio.gather(*(one(item) for item in work))

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
+from agent_memory.gathering import together
 from agent_memory.language.roles import is_off
 from agent_memory.models import now
 from agent_memory.processing.due import Work, crossed, enabled_steps, steps_of
@@ -38,8 +38,6 @@ AT_ONCE = 16
 
 DAMAGED = (AttributeError, KeyError, TypeError, ValueError)
 """The errors that reading a malformed document raises."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +90,6 @@ async def count_batch(tools: Tools, counters: Counters, documents: Iterable[Docu
 
     counted = [one for one in await together(of_user(*one) for one in by_user.items()) if one is not None]
     return Batch([thread for one in counted for thread in one.threads], {one.user.user_id: one.user for one in counted})
-
-
-async def together(work: Iterable[Awaitable[T]]) -> list[T]:
-    """The results of all work, which runs at the same time. All of it ends before the first error is raised."""
-    outcomes = await asyncio.gather(*work, return_exceptions=True)
-    for outcome in outcomes:
-        if isinstance(outcome, BaseException):
-            raise outcome
-    return [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
 
 
 async def _keep_unreadable(store: Store, document: Document, problem: str) -> None:

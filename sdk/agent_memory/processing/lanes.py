@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from agent_memory.gathering import a_few
 from agent_memory.models import iso, now
 from agent_memory.processing.clock import Deepening, claim_deepening, end_deepening
 from agent_memory.processing.starts import IMPORT, Start, Starter, of_deepening, settling_id
@@ -75,29 +76,22 @@ async def start_next(starter: Starter, users: Sequence[User], before: Sequence[s
     Returns how many it took, for how many it started work, who failed and is to be tried again, and which runs are
     active.
     """
-    gate = asyncio.Semaphore(starter.at_once)
-
-    async def runs(instance: str) -> bool:
-        async with gate:
-            return await starter.is_active(instance)
-
-    active = await asyncio.gather(*(runs(instance) for instance in before))
+    active = await a_few((partial(starter.is_active, instance) for instance in before), starter.at_once)
     running = [instance for instance, is_running in zip(before, active, strict=True) if is_running]
     taken = users[: max(0, most - len(running))]
 
     async def starts(of: str, user_id: str, counts: Mapping[str, int], tries: int = 0) -> User | None:
-        async with gate:
-            try:
-                if of == DEEPEN:
-                    await starter.start(of_deepening(user_id))
-                else:
-                    await starter.start_settling(user_id, counts, IMPORT)
-            except Exception:
-                logger.exception("the %s of a user could not be started, for the %d. time", of, tries + 1)
-                return [of, user_id, counts, tries + 1]
+        try:
+            if of == DEEPEN:
+                await starter.start(of_deepening(user_id))
+            else:
+                await starter.start_settling(user_id, counts, IMPORT)
+        except Exception:
+            logger.exception("the %s of a user could not be started, for the %d. time", of, tries + 1)
+            return [of, user_id, counts, tries + 1]
         return None
 
-    outcomes = await asyncio.gather(*(starts(*user) for user in taken))
+    outcomes = await a_few((partial(starts, *user) for user in taken), starter.at_once)
     begun = [_run_of(*user[:2]) for user, failure in zip(taken, outcomes, strict=True) if failure is None]
     failed = [failure for failure in outcomes if failure is not None and failure[3] < MOST_TRIES]
     active_now = list(dict.fromkeys([*running, *begun]))

@@ -6,16 +6,17 @@ next run is planned for.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from agent_memory.forgetting.deletion import finish_forgettings
 from agent_memory.forgetting.erasure import pending_erasures
+from agent_memory.gathering import a_few
 from agent_memory.processing.activities import Activity
 from agent_memory.processing.driver import run_workflow
-from agent_memory.processing.intake import AT_ONCE, DAMAGED, count_batch, together
+from agent_memory.processing.intake import AT_ONCE, DAMAGED, count_batch
 from agent_memory.steps.gather import Tools
 from agent_memory.steps.step import finish
 from agent_memory.store import queries
@@ -64,18 +65,16 @@ async def finish_deletions(store: Store, counters: Counters, activities: Mapping
 
 async def recount(tools: Tools, counters: Counters, rows: Sequence[Document], at_once: int = AT_ONCE) -> Recount:
     """Compares the counters with turns that are stored (`sweeps`), and counts those that the change feed missed."""
-    gate = asyncio.Semaphore(at_once)
 
     async def counter_of(user_id: str, thread_id: str) -> ThreadCounter | None:
-        async with gate:
-            try:
-                return await counters.get(user_id, thread_id)
-            except DAMAGED:
-                logger.exception("the counter of a thread of %s cannot be read", user_id)
-                return None
+        try:
+            return await counters.get(user_id, thread_id)
+        except DAMAGED:
+            logger.exception("the counter of a thread of %s cannot be read", user_id)
+            return None
 
     keys = sorted({(row["user_id"], row["thread_id"]) for row in rows})
-    read = dict(zip(keys, await together(counter_of(*key) for key in keys), strict=True))
+    read = dict(zip(keys, await a_few((partial(counter_of, *key) for key in keys), at_once), strict=True))
     seen = {key: counter for key, counter in read.items() if counter is not None}
 
     def is_missed(row: Document) -> bool:

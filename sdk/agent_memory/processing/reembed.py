@@ -12,12 +12,14 @@ import logging
 import math
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from azure.core import MatchConditions
 from pydantic import ValidationError
 
 from agent_memory.errors import AgentMemoryError, ConfigurationError, Conflict, ModelError, NotFound
+from agent_memory.gathering import a_few
 from agent_memory.language.current import CurrentEmbeddings
 from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.models import Memory, ReembedPlan, ReembedResult, Usage
@@ -230,9 +232,9 @@ async def _fill(
         if not rows:
             continue
         vectors, usage, failed = await _embedded(target, [_text(row) for row in rows])
-        await _each(
-            _set(store, name, row, there, target.model_id, vector) for row, vector in zip(rows, vectors, strict=True)
-        )
+        with_vectors = zip(rows, vectors, strict=True)
+        writes = (partial(_set, store, name, row, there, target.model_id, vector) for row, vector in with_vectors)
+        await a_few(writes, AT_ONCE)
         if rate:
             await asyncio.sleep(max(0.0, len(rows) / rate - (time.monotonic() - began)))
         return ReembedResult(to_model=target.model_id, embedded=len(rows) - failed, failed=failed, usage=usage)
@@ -292,7 +294,7 @@ async def _clean(store: Store, here: str, there: str) -> int:
         )
         rows: list[Document] = await _rows(store, name, sql)
         if rows:
-            await _each(_unset(store, name, row, here) for row in rows)
+            await a_few((partial(_unset, store, name, row, here) for row in rows), AT_ONCE)
             return len(rows)
     return 0
 
@@ -323,17 +325,6 @@ async def _patch(store: Store, container: str, row: Document, operations: list[D
             )
     except (Conflict, NotFound):
         return
-
-
-async def _each(writes: Any) -> None:
-    """Writes several documents, a few at a time."""
-    limit = asyncio.Semaphore(AT_ONCE)
-
-    async def one(write: Any) -> None:
-        async with limit:
-            await write
-
-    await asyncio.gather(*(one(write) for write in writes))
 
 
 async def _rows(store: Store, container: str, sql: str) -> list[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -11,8 +10,8 @@ from functools import partial
 from typing import Any
 
 from agent_memory.forgetting.deletion import carry_out
+from agent_memory.gathering import a_few, together
 from agent_memory.processing.clock import Deepening, end_deepening
-from agent_memory.processing.intake import together
 from agent_memory.processing.maintenance import recount
 from agent_memory.processing.starts import Start, Starter, of_correction, of_deepening, of_erasure, of_reembedding
 from agent_memory.processing.sweeps import begin_of, note_swept, waiting
@@ -111,18 +110,16 @@ async def end(store: Store, claim: Json) -> None:
 
 async def _each(starter: Starter, work: Iterable[Callable[[], Awaitable[object]]]) -> int:
     """Does all work, a few pieces at a time; returns how many failed. Logs these; the next sweep finds them again."""
-    gate = asyncio.Semaphore(starter.at_once)
 
-    async def one(piece: Callable[[], Awaitable[object]]) -> int:
-        async with gate:
-            try:
-                await piece()
-            except Exception:
-                logger.exception("a row of a sweep failed and will be tried again")
-                return 1
-            return 0
+    async def fails(piece: Callable[[], Awaitable[object]]) -> bool:
+        try:
+            await piece()
+        except Exception:
+            logger.exception("a row of a sweep failed and will be tried again")
+            return True
+        return False
 
-    return sum(await asyncio.gather(*(one(piece) for piece in work)))
+    return sum(await a_few((partial(fails, piece) for piece in work), starter.at_once))
 
 
 async def _settle(starter: Starter, rows: Sequence[Document]) -> int:

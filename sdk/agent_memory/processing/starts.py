@@ -6,14 +6,15 @@ is. Work is recorded as done only when it is done, so a lost orchestration loses
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from agent_memory.errors import AgentMemoryError
+from agent_memory.gathering import a_few
 from agent_memory.language.current import CurrentEmbeddings
 from agent_memory.processing.drift import drifted_work
 from agent_memory.processing.due import INDEX, Work, due_work, ending_steps, instance_id, live, steps_of, user_steps
@@ -25,7 +26,6 @@ from agent_memory.processing.intake import (
     mark,
     mark_read,
     mark_settled,
-    together,
     user_total,
 )
 from agent_memory.processing.workflows import VERSION
@@ -158,12 +158,10 @@ class Starter:
         by_user = defaultdict(list)
         for counter in touched:
             by_user[counter.user_id].append(counter)
-        gate = asyncio.Semaphore(self.at_once)
 
         async def of_one(user_id: str, counters: Sequence[ThreadCounter]) -> int:
             try:
-                async with gate:
-                    return await self._start_of_user(user_id, counters, users)
+                return await self._start_of_user(user_id, counters, users)
             except (AgentMemoryError, *DAMAGED) as error:
                 if isinstance(error, AgentMemoryError) and error.retryable:
                     raise
@@ -172,7 +170,7 @@ class Starter:
                 change_feed_failures.add(1)
                 return 0
 
-        return sum(await together(of_one(*one) for one in sorted(by_user.items())))
+        return sum(await a_few((partial(of_one, *one) for one in sorted(by_user.items())), self.at_once))
 
     async def _start_of_user(self, user_id: str, counters: Sequence[ThreadCounter], users: Users | None) -> int:
         at_once = live(counters, self.cadence)

@@ -13,9 +13,10 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from agent_memory.errors import AgentMemoryError, ConfigurationError, ModelError
+from agent_memory.gathering import a_few
 from agent_memory.language.endpoints import health_of
 from agent_memory.language.offline import OfflineChat
 from agent_memory.language.roles import model_of, models_of
@@ -63,7 +64,6 @@ LONGEST_STALL = 60.0
 """The longest that `drain` waits between two passes, in seconds, however long a wait a model asks for."""
 
 Progress = Callable[[int], None]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,8 @@ class Worker:
 
     async def _run_due(self, counters: Sequence[ThreadCounter]) -> bool:
         """Runs the work that is due, threads first; True if all of it succeeded."""
-        done = all(await self._all([partial(self._run, work) for work in in_turn(due_work(counters, self._cadence))]))
+        due = in_turn(due_work(counters, self._cadence))
+        done = all(await a_few((partial(self._run, work) for work in due), self._parallel))
         for user_id in sorted({counter.user_id for counter in counters}):
             done &= await self._run_due_of_user(user_id)
         return done
@@ -297,7 +298,7 @@ class Worker:
             return True
 
         report(0)
-        done = all(await self._all([partial(settle_thread, counter) for counter in in_turn(counters)]))
+        done = all(await a_few((partial(settle_thread, counter) for counter in in_turn(counters)), self._parallel))
         for user_id in sorted({counter.user_id for counter in counters}):
             done &= await self._settle_user(user_id, [c for c in counters if c.user_id == user_id])
         return done
@@ -322,7 +323,7 @@ class Worker:
                 if self._stopping:
                     return
                 users = due.users[start : start + DEEPENED]
-                outcomes = await self._all([partial(self._deepen_user, user_id) for user_id in users])
+                outcomes = await a_few((partial(self._deepen_user, user_id) for user_id in users), self._parallel)
                 noted = await note_deepened(store, due, dict(outcomes))
                 if noted is None:  # it took so long that another process has taken over
                     return
@@ -371,23 +372,6 @@ class Worker:
             logger.exception("%s of %s met an unexpected fault and will be tried again", workflow, request)
             return error
         return None
-
-    async def _all(self, work: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
-        """Runs these tasks a few at a time; returns their results."""
-        gate = asyncio.Semaphore(self._parallel)
-
-        async def one(item: Callable[[], Awaitable[T]]) -> T:
-            async with gate:
-                return await item()
-
-        # Waits for all tasks even if one fails, so that none goes on unnoticed.
-        outcomes = await asyncio.gather(*(one(item) for item in work), return_exceptions=True)
-        given: list[T] = []
-        for outcome in outcomes:
-            if isinstance(outcome, BaseException):
-                raise outcome
-            given.append(outcome)
-        return given
 
 
 def _is_over(task: asyncio.Task[None] | None) -> bool:
