@@ -52,7 +52,7 @@ def purge_of(until: int) -> Start:
     """The start of the sweep that deletes histories that ended before a time: the last hour's in small slices."""
     recent = range(until - 6 * PURGED_AT_ONCE, until, PURGED_AT_ONCE)
     small = [[PURGE, begin, begin + PURGED_AT_ONCE] for begin in recent]
-    return start_of("purge", [[PURGE, 0, recent.start], *small], spread={"since": recent.start, "until": until})
+    return start_of(PURGE, [[PURGE, 0, recent.start], *small], spread={"since": recent.start, "until": until})
 
 
 async def start_maintenance(starter: Starter, now: int) -> None:
