@@ -785,3 +785,49 @@ def test_talk_behind_a_quoted_letter_is_the_users() -> None:
     assert [memory.content for memory in said] == ["I live in York."]
     said = found('We use 6" pipes. I prefer 8" pipes for drains.')
     assert [memory.content for memory in said] == ['We use 6" pipes.', 'I prefer 8" pipes for drains.']
+
+
+def test_what_is_said_in_a_role_or_for_an_exercise_is_no_memory() -> None:
+    letter = '"My dear brother, I am dying. I live in the lighthouse at Farrow, I have sold the ship. — Aldous"'
+    assert found(f"Let me write in character for a sec, for the letter: {letter}") == []
+    assert found(f"Here is the letter. {letter}") == []
+    exercise = ("agent", 'Marco: "Vivo da solo e odio il calcio." Can you translate it?')
+    assert found(exercise, "I live alone, I'm vegetarian and I hate football.") == []
+    asked = ("agent", "Shall I translate the menu too?")
+    assert [one.content for one in found(asked, "Yes. I'm vegetarian.")][-1] == "I'm vegetarian."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Dr. Osei took me off warfarin last week.",
+        "Max moved out in April.",
+        "Anna and I split up.",
+        "Fraser is my best man now.",
+        "I got a new number: 555 9876.",
+        "Bea can eat eggs now.",
+    ],
+)
+def test_what_is_over_or_new_is_kept(text: str) -> None:
+    assert the_one(text).content.startswith(text.rstrip("."))
+
+
+def test_two_subjects_are_not_cut_apart() -> None:
+    said = "Callum and I are getting married next summer"
+    assert the_one(f"ok bot, {said}").content.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("My lease runs till the end of May.", None, "2026-06-01"),
+        ("Rosalind gave me till end of April.", None, "2027-05-01"),
+        ("My visa is valid until the end of 2027.", None, "2028-01-01"),
+        ("I'm at my parents' place until the end of the month.", None, "2026-06-01"),
+        ("I start at Aldi in February.", "2027-02-01", None),
+        ("I started at Aldi in February.", "2026-02-01", None),
+    ],
+)
+def test_months_end_at_their_end_and_what_starts_lies_ahead(text: str, first: str | None, last: str | None) -> None:
+    memory = the_one(text)
+    assert [at and at.date().isoformat() for at in (memory.valid_from, memory.valid_to)] == [first, last]

@@ -250,3 +250,24 @@ def test_a_subject_has_one_line_with_its_newest_value() -> None:
     facts = [fact("My budget for Hawaii is $10,000.", 1), fact("My budget for Hawaii is $15,000.", 2)]
     lines = [line for lines in profile(ProfileInput(facts=facts)).model_dump().values() for line in lines]
     assert lines == ["My budget for Hawaii is $15,000."]
+
+
+def test_a_day_without_a_month_takes_that_of_the_talk_before() -> None:
+    talk = [
+        ("user", "When do I come again?"),
+        ("agent", "Your next appointment is 14 January at 9:20."),
+        ("user", "I won't drive that day. I will have my cataract operation on the 12th."),
+    ]
+    assert "on the 12th (12 January 2027)" in summarize(SummarizeInput(turns=turns(talk))).next_steps[-1]
+
+
+def test_the_state_has_values_with_plain_names_only() -> None:
+    said = [
+        ("user", "My novel's at 41,000 words."),
+        ("user", "So we're 9 staff."),
+        ("user", "My budget is $10,000."),
+        ("user", "Soy celíaca, por eso todo va a ser sin gluten."),
+    ]
+    output = summarize(SummarizeInput(turns=turns(said)))
+    assert output.state["values"] == {"budget": "$10,000"}
+    assert output.open_issues == []

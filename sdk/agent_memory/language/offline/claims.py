@@ -96,6 +96,8 @@ _ENDING = stems(lexicon.words("sell cancel drop ditch fire sack"))
 """Verbs that end whatever had the name behind them as its value: "we cancelled Huber"."""
 _THE = bounded(r"^(?:the|my|our) ", re.I)
 _WITH_WHOM = bounded(r"\bwith (?:(?:the|our|my|all) )?(?-i:[a-z])[\w-]+", re.I)
+_OLDEST = 120
+"""The highest number that is read as an age."""
 ENDED = frozenset({"ended"})
 """The topic of a claim that only says that what it replaces is over."""
 ONE_AT_A_TIME = lexicon.words("live work drive manag role name")
@@ -188,7 +190,8 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     if ended and not clause.negative:
         topic, found, base = frozenset({"tool"}), [], replace(base, replaced=values.text(ended[0]), negative=False)
     if not topic and found and found[0].kind == "number":
-        topic = frozenset({str(entry[1]) or "age" for entry in found[0].core})
+        is_age = clause.verb == "be" and not thing and after.isdigit() and int(after) <= _OLDEST
+        topic = frozenset({str(entry[1]) or ("age" if is_age else "") for entry in found[0].core}) - {""}
     valued = "favorit" in topic or (clause.thing and is_attribute(clause.thing[-1].lower()))
     if not found and valued and (said := values.head(after)):
         found = [values.text(said)]

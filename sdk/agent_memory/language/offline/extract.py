@@ -54,6 +54,8 @@ def extract(data: ExtractInput) -> ExtractOutput:
 
 def of_turn(turn: TurnView, before: list[TurnView]) -> list[ExtractedMemory]:
     """The memories of one turn, read against the turns just before it."""
+    if before and before[-1].role == "agent" and speech.sets_exercise(before[-1].content):
+        return []
     own = statements.own_sentences(turn.content)
     readable = turn.content[: own[-1].start + len(own[-1].text)] if own else ""
     procedure = procedures.find(readable)

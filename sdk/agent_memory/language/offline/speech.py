@@ -83,6 +83,11 @@ _HANDING_OVER = bounded(
     r"[^:.]*:$",
     re.I,
 )
+_EXERCISE = linear(
+    r"\b(?:can|could|would|will) you (?:please |now |also )*(?:translate|rephrase|repeat|say|put)\b[^?.]*\?"
+    r"|\bhow (?:do|would) you say\b|^(?:now )?(?:please )?(?:translate|repeat|say|complete|conjugate)\b[^.]*:",
+    re.I,
+)
 _ADDRESSED = bounded(r"\b(?:you|your|yours|yourself|ya|u)\b(?! know\b)", re.I)
 _NOTED = r"(?: \([^)]*\))?"
 _TAKE_UP = "(?:try|give|use|consider|follow|read|watch|remember|check|take|have|look|think|keep)"
@@ -172,6 +177,11 @@ def is_not_meant(text: str) -> bool:
 def hands_over(text: str) -> bool:
     """Whether a text only brings what is to be worked on: all behind it is that text, whoever it is about."""
     return bool(_HANDING_OVER.match(expand(text)))
+
+
+def sets_exercise(text: str) -> bool:
+    """Whether an agent asks for a text in other words, so that the answer says nothing of who gives it."""
+    return bool(_EXERCISE.search(text))
 
 
 def is_in_doubt(text: str) -> bool:

@@ -16,7 +16,7 @@ from agent_memory.text.patterns import bounded, either, is_short, linear, plain_
 _MOST_SENTENCES = 80
 
 _FENCE = linear(r"```.*?(?:```|\z)|~~~.*?(?:~~~|\z)", re.S)
-_TWO = r"(?:[^{0}]*[.!?]\s[^{0}]*[.!?]\s*|[^{0}]*\n[^{0}]*)"
+_TWO = r"(?:[^{0}]*[.!?]\s[^{0}]*[.!?][^{0}]*|[^{0}]*\n[^{0}]*)"
 _QUOTED = linear(
     r"(^|[\s(:])(?:"
     + "|".join(f"{start}{_TWO.format(end)}[{end}]" for start, end in (('"', '"'), ("“", "”"), ("„", "“”"), ("«", "»")))
@@ -35,7 +35,8 @@ _PASTED_LINE = linear(
     r"|[{}\[\]();<>/]+\s*$|<\/?\w+[^>]*>|[\"']?[\w.-]+[\"']?\s*[:=]\s*[\"'{\[].*[,;]?$|https?://\S+\s*$)"
 )
 _GREETED = bounded(
-    r"(?:hey|hi|hello|thanks|thank you|yeah|sorry|ok|okay),? (?-i:[A-Z])[a-z]+\s*[,!.-]+\s*(?=\S)"
+    r"(?:hey|hi|hello|thanks|thank you|yeah|sorry|ok|okay),? "
+    r"(?:(?-i:[A-Z])[a-z]+|bot|assistant|all|everyone|folks|guys|team)\s*[,!.-]+\s*(?=\S)"
     r"|i(?: just| also)? (?:wanted|have|need) to (?:tell you|let you know|say|mention|add)(?: that|,)?\s+"
     r"|(?:the|one|another)(?: \w+){1,3} is(?: that|,)?\s+(?=(?:i|we|my|our|i'm|i've)\b)",
     re.I,
@@ -139,6 +140,8 @@ def parts(sentence: Sentence, *, reasons: bool = True) -> list[Sentence]:
 def _stands_alone(text: str) -> bool:
     """Whether a clause says something of its own: "my little sister Mia in Hamburg" only goes on with a list."""
     words = text.lower().split()
+    if words[:2] in (["i", "are"], ["i", "were"]):  # "Callum and I are getting married"
+        return False
     inflected = any(word in lexicon.FINITE or word.endswith("s") or is_past(word) for word in words[1:])
     told = inflected or words[0] not in {"my", "our"}
     return len(words) >= 3 and len(content_words(text)) >= 2 and not _LEANING.search(text) and told

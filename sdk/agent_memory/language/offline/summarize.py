@@ -30,13 +30,15 @@ _FEWEST_OPEN, _MOST_OF = 2, 0.6
 """Stems of an open point, and the share of them that tells that it is done. A choice."""
 _FEWEST_OPENING, _LONGEST_TOPIC = 3, 90
 """Stems of a turn that opens a talk, and characters of the topic that it names. Choices."""
+_LONGEST_LABEL = 4
+"""Words of the name of a value: more of them do not name one thing ("migration (edit merged write new)"). A choice."""
 _MOST_WAITING = 60
 """Open issues and next steps that are held while turns are read: each is compared with each later sentence."""
 
 _TO_DO = bounded(
     r"\b(?:still (?:need|have|waiting|not sure|to)|(?:not sure|no idea) (?:yet|about|whether|if|how|which)"
     r"|decision (?:is |was )?(?:postponed|deferred|pending)|to be (?:decided|confirmed|clarified)|we do not know"
-    r"|have not (?:\w+ )?(?:decided|chosen|heard|figured|booked|finished)|to-?do|tbd|undecided|need to decide"
+    r"|have not (?:\w+ )?(?:decided|chosen|heard|figured|booked|finished)|to-do|(?-i:TODO)|tbd|undecided|need to decide"
     r"|yet to (?:be |decide|choose|book|confirm)|waiting (?:for|on)|remains? (?:open|unclear)|open question)\b",
     re.I,
 )
@@ -204,7 +206,7 @@ def _open(earlier: SummaryView, turns: list[TurnView]) -> tuple[list[str], list[
             if len(content_stems(sentence.text)) >= _FEWEST_OPEN and (
                 not (_ABOUT_THE_TALK.search(sentence.text) or (reply and _answers(reply)))
                 if asked
-                else _TO_DO.search(expand(sentence.text))
+                else _TO_DO.search(expand(sentence.text)) and not is_foreign(sentence.text)
             ):
                 issues.append(context.tidy(sentence.text))
             plain = statements.opened(sentence, frozenset()).text
@@ -261,7 +263,8 @@ def _values(items: list[Said]) -> dict[str, str]:
                 topic = presumed_topic(claim, [one for one in known if one.owner == claim.owner])
                 known.append(replace(claim, topic=topic))
                 label = found.get((claim.owner, topic), (_label(claim, item.text), ""))[0]
-                found[claim.owner, topic] = label, claim.values[0].shown
+                if len(label.split()) <= _LONGEST_LABEL:
+                    found[claim.owner, topic] = label, claim.values[0].shown
     return dict(found.values())
 
 
