@@ -6,7 +6,7 @@ import pytest
 
 from agent_memory import AsyncMemory
 from agent_memory.models import Memory
-from agent_memory.recall.dates import Period, beside_event, date_terms, periods, times_of
+from agent_memory.recall.dates import Period, beside, date_terms, event_named, periods, times_of
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
 
@@ -53,6 +53,11 @@ def memory(content: str, said: datetime, **metadata: str) -> Memory:
         id=content, user_id="u", thread_id="t", type="fact", content=content, created_at=said, recorded_at=said,
         metadata=metadata,
     )  # fmt: skip
+
+
+def beside_event(query: str, known: list[Memory]) -> Period | None:
+    event = event_named(query)
+    return beside(event, known) if event else None
 
 
 def test_a_memory_tells_when_the_move_was():

@@ -15,7 +15,7 @@ from functools import lru_cache
 from agent_memory.calibration import BM25_B, BM25_K1
 from agent_memory.text.patterns import WORD
 from agent_memory.text.stems import stem
-from agent_memory.text.terms import CJK, has_cjk, is_cjk, pairs
+from agent_memory.text.terms import CJK, is_cjk, pairs
 
 _FEWEST = 20
 """Minimum number of texts that show how rare a word is. Of two texts, a word in both would count a tenth of an unknown
@@ -25,6 +25,7 @@ _JOINT = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})|_")
 """Where names in programs join their words: "OOMKilled", "user_id"."""
 # Each alternative is one repeat of one class with nothing after it: it never goes back, and reads every character once.
 _WORD_OR_CJK = re.compile(rf"[{CJK}]+|[^\W{CJK}]+")
+_SIGN = re.compile(f"[{CJK}]")
 
 
 @lru_cache(maxsize=8192)
@@ -35,7 +36,7 @@ def words(text: str) -> Mapping[str, int]:
     user meet the same texts again and again.
     """
     folded = _folded(text)
-    if has_cjk(folded):
+    if not folded.isascii() and _SIGN.search(folded):
         return Counter(part for word in _WORD_OR_CJK.findall(folded) for part in _parts(word))
     found = WORD.findall(folded)
     if _JOINT.search(text):

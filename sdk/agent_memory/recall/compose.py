@@ -137,12 +137,13 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
     is_answered = shown and (not is_guess or asks_for_all(query))
     is_nothing = parts.question is not None and not is_answered and known and not parts.degraded
     before = [query, *(turn.content for turn in recent)]
+    hints = unshown(parts.hints, shown, before, settings) if parts.hints else []
     lines: dict[str, list[Line]] = {
         "nothing": [nothing_line(query, anything=bool(shown))] if is_nothing and says_something(query) else [],
         "standing": [standing_line(hit.memory, wanted.zone) for hit in parts.standing],
         "memories": [],
         TURNS: turn_lines(parts.turns, query),
-        HINTS: [hint_line(hit, wanted.zone) for hit in unshown(parts.hints, shown, before, settings)],
+        HINTS: [hint_line(hit, wanted.zone) for hit in hints],
         "state": state_lines(parts.state.state) if parts.state else [],
         "summary": summary_lines(parts.summary),
         "profile": profile,

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 from agent_memory.models import Memory, day, there
 from agent_memory.recall.bm25 import words
@@ -130,22 +131,32 @@ def stored_days(found: Iterable[Period]) -> list[str]:
     return list(dict.fromkeys(word for end in ends for word in _IN_LABEL.findall(day(end))))
 
 
-def beside_event(query: str, memories: Sequence[Memory]) -> Period | None:
-    """The time before or after an event named in a question, if a memory tells of the event.
+class NamedEvent(NamedTuple):
+    """An event that a question names: its words, and whether the question is about the time before it."""
+
+    words: frozenset[str]
+    is_before: bool
+
+
+def event_named(query: str) -> NamedEvent | None:
+    """The event before or after which a question asks for something."""
+    named = _EVENT.search(query)
+    if named is None:
+        return None
+    found = frozenset(word for term in query_terms(named["event"]) for word in words(term))
+    return NamedEvent(found, named["side"].lower() in ("before", "until")) if found else None
+
+
+def beside(event: NamedEvent, memories: Sequence[Memory]) -> Period | None:
+    """The time before or after an event, if a memory tells of the event.
 
     The event was on the day that the memory names, or else on the day on which it was said. The memory must have all
     content words of the event. Of several memories, the earliest counts.
     """
-    named = _EVENT.search(query)
-    if named is None:
+    days = [times_of(memory)[-1] for memory in memories if event.words <= set(words(memory.content))]
+    if not days:
         return None
-    wanted = {word for term in query_terms(named["event"]) for word in words(term)}
-    telling = [memory for memory in memories if wanted and wanted <= set(words(memory.content))]
-    if not telling:
-        return None
-    when = min(times_of(memory)[-1] for memory in telling)
-    is_before = named["side"].lower() in ("before", "until")
-    return Period(None, when) if is_before else Period(when, None)
+    return Period(None, min(days)) if event.is_before else Period(min(days), None)
 
 
 def times_of(memory: Memory) -> list[datetime]:

@@ -26,7 +26,7 @@ from agent_memory.calibration import (
 )
 from agent_memory.models import FoundBy, Hit, Memory, now
 from agent_memory.recall.bm25 import Bm25, words
-from agent_memory.recall.dates import Period, beside_event, date_terms, times_of
+from agent_memory.recall.dates import Period, beside, date_terms, event_named, times_of
 from agent_memory.recall.explain import explained, shared_terms
 from agent_memory.recall.relevance import relevance_of, signs
 from agent_memory.recall.talk import Talk, asks_of_agent, is_question_alone, only_asks
@@ -98,8 +98,9 @@ def rank(
     speaker = talk.speaker_named(query)
     if speaker is not None:
         _add(parts, "speaker", {key: settings.speaker_weight for key in parts if talk.said_by(key, speaker)})
-    event = beside_event(query, memories)
-    asked = [*times, event] if event else times
+    event = event_named(query)
+    around = beside(event, memories) if event else None
+    asked = [*times, around] if around else times
     _add(parts, "date", {memory.id: settings.date_weight for memory in memories if _in_time(memory, asked)})
     own = _totals(parts)
     of_agent = asks_of_agent(query)

@@ -52,11 +52,6 @@ def is_unspaced(word: str) -> bool:
     return _UNSPACED.search(word) is not None
 
 
-def has_cjk(text: str) -> bool:
-    """Whether any part of a text is of such a script."""
-    return not text.isascii() and _SIGN.search(text) is not None
-
-
 def pairs(word: str) -> list[str]:
     """The pairs of neighbouring characters of a word; a single character as it is."""
     return [word[start : start + 2] for start in range(len(word) - 1)] or [word]
