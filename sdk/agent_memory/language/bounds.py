@@ -51,6 +51,11 @@ _RARER = frozenset("other second alternate biweekly bi fortnight fortnightly two
 _CONDITION = linear(
     r"(?:^|[.!?;]\s+|,\s+(?:but|and)\s+)(?:if|unless)\s+([^,.;!?]+),\s*(?:then\s+)?([^.;!?]+)", re.IGNORECASE
 )
+_CONDITION_AHEAD = linear(
+    r"^\W*(?:if|unless)\s+((?:my|our|the|I|we|he|she|they|it|this|that)\s[^,.;!?]+?)\s((?:I|we|he|she|they)(?:['’]|\s)[^,.;!?]+)",
+    re.IGNORECASE,
+)
+"""A condition without a comma behind it: the clause that depends on it begins with the next pronoun."""
 _SAYING = frozenset("you remember recall right mistaken possible needed necessary honest anything like ask".split())
 _CONDITIONAL = frozenset(
     "if unless once when whenever provided depends depending condition conditional case far remembers".split()
@@ -144,7 +149,7 @@ def _unconditional(content: str, quoted: str) -> str | None:
                 return "it leaves out a doubt"
     if (_CONDITIONAL | HEDGES).isdisjoint(words):
         for sentence in sentences(quoted):
-            for condition, claim in _CONDITION.findall(sentence):
+            for condition, claim in (*_CONDITION.findall(sentence), *_CONDITION_AHEAD.findall(sentence)):
                 shared = telling(words) & telling(words_of(claim))
                 if _SAYING.isdisjoint(words_of(condition)) and shared:
                     return "it leaves out a condition"

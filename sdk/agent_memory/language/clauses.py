@@ -82,7 +82,8 @@ def _parsed(text: str) -> Iterator[Clause]:
     for sentence in sentences(text):
         asks = sentence.rstrip(" \"'”)").endswith("?")
         party = owner = None
-        ironic = _IRONIC.search(sentence) is not None
+        surprised = asks and _SURPRISED.search(sentence) is not None
+        frame = next((mood for mood, frame in _FRAMES.items() if frame.search(sentence)), None)
         mood, governed, verb = _mood("")
         for joined, part in _parts(without_may(sentence)):
             words = words_of(part)
@@ -95,11 +96,11 @@ def _parsed(text: str) -> Iterator[Clause]:
             elif words[0] in SELF or not words[0].endswith(("s", "ed")):
                 party = owner = None
             earlier, (mood, governed, verb) = mood, _mood(part)
-            if ironic or (mood is None and joined and words[0] not in SELF | PRONOUNS):
+            if frame or (mood is None and joined and words[0] not in SELF | PRONOUNS):
                 # "We might sell the car and the boat."
-                mood, governed = "ironic" if ironic else earlier, content_words(words)
+                mood, governed = frame or earlier, content_words(words)
             at = sentence if part in sentence[: len(part) + 3] else part
-            asked = asks and _asks(at, words)
+            asked = surprised or (asks and _asks(at, words))
             yield Clause(tuple(words), content_words(words), mood, governed, verb, asked, party, owner)
 
 
@@ -156,7 +157,8 @@ _MOODS = {
     r"must|supposed\s+to|sollte[nst]*|muss|müssen|"
     r"müsste|soll|debería|deberíamos|debo|(?:tengo|tenemos|hay)\s+que|il\s+faut|faudrait|(?:je\s+)?(?:dois|devrais)|"
     r"devo|dovrei|devrebbe|preciso|tenho\s+(?:que|de)",
-    "imagined": r"(?:i|we|you|he|she|they)['’]d\s+(?:be|have|go|do|get|need|take|buy|make|live|study|use|want|move|"
+    "imagined": r"(?:let['’]s\s+)?pretend(?:ing)?|^\s*say\s+(?:i|we)(?:\s|['’])|"
+    r"(?:i|we|you|he|she|they)['’]d\s+(?:be|have|go|do|get|need|take|buy|make|live|study|use|want|move|"
     r"choose|pick|give|keep|find|say|never|not|still|probably)|would(?:\s+(?:not|never|have|probably|be|still))*\s+\p{L}+|if\s+(?:i|we|he|she|they|it|you)\s+"
     r"(?:had|were|won|could|knew|lived|did)|had\s+(?:i|we|he|she|they)|let['’]s\s+say|imagine|suppose|supposing|assuming|"
     r"hypothetically|what\s+if|angenommen|würden?|hätten?|wären?|bräuchten?|stell\s+dir\s+vor|supongamos|imagínate|"
@@ -166,7 +168,8 @@ _MOODS = {
     "ahead": r"tomorrow|next\s+(?:week|month|year|spring|summer|autumn|fall|winter)|"
     r"(?:nächste[nrs]?|kommende[nrs]?)\s+\p{L}+|prochaine?|próxim[oa]|prossim[oa]|demain",
     "possible": r"(?:ob|whether|si|se)\s+(?:ich|wir|er|sie|es|i|we|he|she|they|je|on|io)|there['’]s\s+"
-    r"a\s+(?:small\s+|good\s+|slight\s+)?(?:chance|possibility)|might|torn\s+between|hesitating|hésit(?:e|ons|es)|dudo|dudamos|schwanken?|"
+    r"a\s+(?:small\s+|good\s+|slight\s+)?(?:chance|possibility)|might|torn\s+between|half\s+a\s+mind|"
+    r"in\s+case\s+(?:i|we|he|she|they)|i\s+wonder\s+(?:how|what|when|where|who|why|which)|hesitating|hésit(?:e|ons|es)|dudo|dudamos|schwanken?|"
     r"leaning\s+towards?|(?:i|we)\s+(?:seem|vaguely)|podría\s+ser|may|"
     r"\p{L}+\s+could|considering|(?:thinking|thought)\s+(?:of|about)|tempted|toying|könnten?|"
     r"pourrai[st]|podrí?an?|potrebbe|poderia",
@@ -199,8 +202,19 @@ _IRONIC = linear(
     r"cómo\s+no|ben\s+voyons|quelle\s+joie|che\s+bello)\b|\s/s\b|🙄",
     re.IGNORECASE,
 )
+_FRAMES = {
+    "ironic": _IRONIC,
+    "imagined": linear(
+        r"^\W*(?:(?:let['’]s\s+)?pretend\b|in\s+(?:the|my|our|this|a)\s+(?:novel|story|play|film|movie|script|sketch|dream)"
+        r"\b)",
+        re.IGNORECASE,
+    ),
+}
+"""Beginnings that change the mood of a whole sentence."""
+_SURPRISED = linear(r"^\W*(?:wait|hold on|hang on|hmm)\b\W+(?:so|then|does that mean)\b", re.IGNORECASE)
+"""Beginnings of a question that has the order of a statement: "wait, so it moved to 3 pm?"."""
 _ASKING = linear(
-    r"^(?:so|and|but|hey|hi|well|ok|okay|btw|oh|und|aber|y|et|,|\s)*(?:is|are|was|were|do|does|did|should|shall|can|"
+    r"^(?:so|and|but|hey|hi|well|ok|okay|btw|oh|wait|hmm|sorry|und|aber|y|et|,|\s)*(?:am|is|are|was|were|do|does|did|should|shall|can|"
     r"could|will|would|has|have|had|may|might|isn['’]t|aren['’]t|don['’]t|doesn['’]t|didn['’]t|what\s+if|how\s+about|"
     r"any\s+chance|wanna|think|ist|sind|hat|haben|soll|sollen|sollte|sollten|kann|können|könnte|wird|werden|gibt|lohnt|"
     r"est-ce|est|sont|a-t|dois|devrais|faut|peut|¿|è|sono|devo|dovrei|será|devo|é|\p{L}+-(?:je|tu|il|elle|on|nous|vous)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 
@@ -16,7 +17,26 @@ def _numbers(text: str) -> set[str]:
     for figure in _SCALED.finditer(plain):
         found.add(_value(figure[1], figure[2] or ""))
     found |= {str(_ALL_NUMBERS[word]) for word in WORD.findall(plain) if word in _ALL_NUMBERS}
-    return found
+    return found | set(_in_several_words(plain))
+
+
+def _in_several_words(text: str) -> Iterator[str]:
+    """The English numbers of several words: "three hundred and twenty thousand" is 320000, "twenty-five" is 25."""
+    done, group, several = 0, 0, False
+    for word in [*WORD.findall(text), ""]:
+        number, scale = NUMBERS.get(word, 0), int(SCALES.get(word, 0)) if word in _SPELT_SCALES else 0
+        if number and (not group or (number < 10 and group % 100 >= 20 and not group % 10) or not group % 100):
+            group, several = group + number, several or group > 0
+        elif scale and group:
+            several = True
+            done, group = (done, group * scale) if scale == 100 else (done + group * scale, 0)
+        elif word != "and" or not several:
+            if several:
+                yield str(done + group)
+            done, group, several = 0, number, False
+
+
+_SPELT_SCALES = frozenset("hundred thousand million billion".split())
 
 
 _ALL_NUMBERS = NUMBERS | {
@@ -55,13 +75,18 @@ def _hours(said: str) -> Iterator[str]:
         if sign in _AFTERNOON or (12 < int(hour) < 24 and (minutes or sign)):  # a bare 15 may count cats
             other = int(hour) + (12 if int(hour) < 12 else -12)
             yield f"{other}:{minutes}" if minutes.strip("0") else str(other)
-    for part, direction, word in _SPOKEN.findall(said):
-        hour = _ALL_NUMBERS.get(word, int(word) if word.isdigit() else 0)
-        minutes = 30 if part == "half" else 15
-        yield f"{hour}:{minutes}" if direction == "past" else f"{hour - 1 or 12}:{60 - minutes}"
+    for found in _SPOKEN.finditer(said):
+        yield from (_clock(found), _clock(found, later=12))
     for word in _HALF_HOUR.findall(said):
         if hour := _ALL_NUMBERS.get(word, int(word) if word.isdigit() else 0):
             yield from (f"{hour}:30", f"{hour - 1 or 12}:30")  # "half seven" is 7:30, and "halb sieben" 6:30
+
+
+def _clock(found: re.Match[str], later: int = 0) -> str:
+    """A time of day as a clock shows it: "quarter past six" is 6:15."""
+    hour = _ALL_NUMBERS.get(found[3], int(found[3]) if found[3].isdigit() else 0)
+    minutes = 30 if found[1] == "half" else 15
+    return f"{hour + later}:{minutes}" if found[2] == "past" else f"{(hour - 1 or 12) + later}:{60 - minutes}"
 
 
 def _is_evening(hour: int, known: set[str], said: str) -> bool:
@@ -140,12 +165,13 @@ def _value(digits: str, scale: str) -> str:
 def unsaid_figures(content: str, quoted: str, said: str) -> str | None:
     """A figure that nobody said."""
     content, quoted, said = map(_in_ascii, (content, quoted, _with_halves(said)))
-    known = _numbers(said) | {part.lstrip("0") or "0" for part in _DIGITS.findall(said)}
+    whole = _SPOKEN.sub(" ", said.casefold())  # "half past four" is not four o'clock
+    known = _numbers(whole) | {part.lstrip("0") or "0" for part in _DIGITS.findall(whole)}
     known |= set(_hours(said.casefold())) | set(_counted(said.casefold()))
     scales = {SCALES[figure[2]] for figure in _SCALED.finditer(said.casefold()) if figure[2]}  # "5k? No, 7.5"
     known |= {f"{float(number) * scale:.0f}" for scale in scales for number in known if _SMALL.fullmatch(number)}
     known |= {"".join(_DIGIT_WORDS[word] for word in found.split()) for found in _DICTATED.findall(said.casefold())}
-    plain, early = content.casefold(), said.casefold()
+    plain, early = _SPOKEN.sub(_clock, content.casefold()), said.casefold()
     hours = {hour for hour in _OCLOCK.findall(plain) if 12 < int(hour) < 24}
     known |= {hour for hour in hours if _is_evening(int(hour) - 12, known, early)}
     missing = {_value(found[1], found[2] or "") for found in _SCALED.finditer(plain)} - known
@@ -175,7 +201,7 @@ UNITS = (
     {"ms": "ms", "millisecond": "ms", "milliseconds": "ms", "s": "s",
      "sec": "s", "secs": "s", "second": "s", "seconds": "s", "minute": "min", "minutes": "min",
      "mins": "min", "min": "min", "hour": "h", "hours": "h",
-     "hrs": "h", "h": "h", "day": "d", "days": "d", "tage": "d", "week": "w", "weeks": "w",
+     "hr": "h", "hrs": "h", "h": "h", "day": "d", "days": "d", "tage": "d", "week": "w", "weeks": "w",
      "wks": "w", "wochen": "w", "month": "mo", "months": "mo", "monate": "mo", "year": "y", "years": "y",
      "yrs": "y", "jahre": "y", "jahren": "y", "monaten": "mo", "tagen": "d", "stunden": "h", "horas": "h",
      "heures": "h", "ore": "h", "uur": "h", "días": "d", "dias": "d", "jours": "d", "giorni": "d",

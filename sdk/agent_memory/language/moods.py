@@ -90,7 +90,21 @@ def changed_mood(content: str, cited: Sequence[str], speaker: str) -> str | None
             return "it was asked, not stated"
         if all(_changed(words, told, clause) and _marks(clause).isdisjoint(words) for clause in homes):
             return f"it was {homes[0].mood}, not stated"
+        for part in content.split(" and ")[:_MOST_PARTS] if " and " in content else ():
+            own = content_words(words_of(part)) - content_words([speaker])
+            _, homes = homes_of(own, clauses)
+            if homes and all(
+                clause.mood in ("supposed", "possible", "imagined")
+                and _changed(words, own, clause)
+                and _marks(clause).isdisjoint(words)
+                for clause in homes
+            ):
+                return f"it was {homes[0].mood}, not stated"
     return "it was not said to be over" if _is_over_too_soon(words, cited) else None
+
+
+_MOST_PARTS = 4
+"""Parts of a claim, joined by "and", that are compared on their own. A choice."""
 
 
 def _is_over_too_soon(words: Sequence[str], cited: Sequence[str]) -> bool:
@@ -121,7 +135,15 @@ def _marks(clause: Clause) -> frozenset[str]:
     """The words with which a claim may report a clause of this mood: "will" reports a plan, not a rumour."""
     if clause.mood == "ironic":
         return _JOKING
-    return _MARKS - _FUTURE - _DUE if clause.mood in ("supposed", "possible", "imagined") else _MARKS
+    if clause.mood in ("supposed", "possible", "imagined"):
+        return (_MARKS | _CONDITIONS) - _FUTURE - _DUE - _CHOSEN
+    return _MARKS
+
+
+_CONDITIONS = frozenset("if unless case depending provided pretends pretend novel story play film movie dream".split())
+"""Words with which a claim may report what was only supposed, or made up."""
+_CHOSEN = frozenset("decided chose determined committed agreed promised".split())
+"""Words of `_MARKS` that say that a thought has come to its end."""
 
 
 _JOKING = frozenset("ironic ironically sarcastic sarcastically jokes joked joking complains complained annoyed".split())

@@ -109,11 +109,17 @@ def added_not(content: str, said: str) -> str | None:
         return None
     if _is_moved(content, said):
         return 'the "not" was said of something else'
+    lacking = _after_negators(content, _LACKING, most=4) if _denied(said, NEGATORS)[1] - told else []
     for after in _after_negators(content, NEGATORS, most=4):
+        if after in lacking and after and after[0] not in plain | denied:
+            continue  # "no lift" may be "without an elevator"
         known = [word for word in after if word in plain or word in denied]
         if known and (known[0] in _AGAINST_STEMS & plain or denied.isdisjoint(known)):
             return 'nobody said "not"'
     return None
+
+
+_LACKING = frozenset(["without"])
 
 
 def _cut_short(said: str) -> set[str]:
@@ -125,7 +131,7 @@ def _cut_short(said: str) -> set[str]:
 def _is_moved(content: str, said: str) -> bool:
     """Whether a claim denies only what was stated, because the turns deny something next to it."""
     told = telling(words_of(content)) if not NEGATORS.isdisjoint(words_of(content)) else set()
-    refused = {one for after in _after_negators(content, NEGATORS, most=4) for one in after}
+    refused = {one for after in _after_negators(content, NEGATORS, most=1) for one in after}
     parts = [words_of(clause) for clause in CLAUSE.split(said)] if told else []
     denied = {one for words in parts if not NEGATORS.isdisjoint(words) for one in telling(words)}
     stated = {one for words in parts if NEGATORS.isdisjoint(words) for one in telling(words)}
@@ -134,14 +140,21 @@ def _is_moved(content: str, said: str) -> bool:
 
 def _with_negators(text: str) -> str:
     """A text with a plain negator for phrases that say "not" in several words."""
-    return _PHRASES.sub("not", _NO_MORE.sub(r"ne \1 pas", text))
+    plain = _PHRASES.sub("not", _NO_MORE.sub(r"ne \1 pas", text))
+    return _NOT_DONE.sub(lambda one: f"not {one[1]}" if one[1].casefold() not in _NO_DENIALS else one[0], plain)
 
 
 _PHRASES = linear(
     r"\b(?:rul(?:e|ed|es|ing) out|turn(?:ed|s|ing)? down|call(?:ed|s|ing)? off|(?:opted|backed) out of|said no to|"
-    r"passed (?:on|up)|kein(?:e|en)? mehr)\b",
+    r"passed (?:on|up)|kein(?:e|en)? mehr|nowhere near|anything but)\b",
     re.IGNORECASE,
 )
+_NOT_DONE = linear(
+    r"\b(?:(?:fail(?:s|ed)?|forgot(?:ten)?|neglect(?:s|ed)?|unable|yet) to|far from(?: being)?) (\p{L}+)", re.IGNORECASE
+)
+"""Ways to say that somebody did not do something, or that something is not so, with what it is."""
+_NO_DENIALS = SMALL_WORDS | frozenset("mention say ask add home".split())
+"""Words behind these that deny nothing: "far from the sea", "I forgot to mention"."""
 
 
 def changed_polarity(content: str, quoted: str, said: str) -> str | None:
@@ -150,7 +163,7 @@ def changed_polarity(content: str, quoted: str, said: str) -> str | None:
         return added
     content, quoted = map(_with_negators, (content, quoted))
     words, quoted_words = words_of(without_may(content)), set(words_of(quoted))
-    if not _DENYING.isdisjoint(words) and (NEGATORS | _AGAINST).isdisjoint(quoted_words):
+    if not (_DENYING.isdisjoint(words) or _ENDED.search(quoted)) and (NEGATORS | _AGAINST).isdisjoint(quoted_words):
         denying = next(word for word in words if word in _DENYING)
         if stem(denying) not in map(stem, words_of(said)):
             return f"nobody said {denying}"

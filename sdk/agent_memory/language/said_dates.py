@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 
 from agent_memory.language.measures import is_span_said
@@ -88,8 +88,15 @@ def _moments(text: str, said_at: datetime | None) -> list[dates.Moment]:
     words = set(words_of(text))
     alone += [f"{side} {season}" for season in _SEASONS if season in words for side in ("last", "next")]
     alone += [f"on the {''.join(found)}th" for found in _DAY_ALONE.findall(text)]
-    parts = [*sentences(text), *alone]
-    return [moment for part in parts for side in _SIDES for moment in dates.find(part, said_at, side)]
+    later = [(said_at + _WEEK, f"on {found[0] or found[1]}") for found in _WEEK_AFTER.findall(text)]
+    parts = [*sentences(_WEEK_AFTER.sub(" ", text)), *alone]
+    found = [moment for part in parts for side in _SIDES for moment in dates.find(part, said_at, side)]
+    return found + [moment for since, day in later for moment in dates.find(day, since, "future")]
+
+
+_WEEK = timedelta(days=7)
+_WEEK_AFTER = linear(r"\ba week (?:on |from )?(\p{L}+day)\b|\bon (\p{L}+day) week\b", re.IGNORECASE)
+"""The day a week after the next one of that name."""
 
 
 _SEASONS = ("spring", "summer", "autumn", "fall", "winter")

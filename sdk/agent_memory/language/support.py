@@ -73,7 +73,7 @@ def why_unsupported(
         or _elsewhere(content, cited, ahead)
         or _owner(content, cited)
         or _swapped(content, quoted, speaker)
-        or changed_polarity(content, quoted, said)
+        or changed_polarity(content, quoted, _spoken_in(_without_denied([*ahead, *cited])))
         or out_of_place(content, quoted)
         or wrong_bound(undated, quoted)
         or of_another(content, _by_speaker(cited, quote))
@@ -88,6 +88,18 @@ def why_unsupported(
 
 def _spoken_in(turns: Sequence[Spoken]) -> str:
     return " \n".join(f"{turn.name or ''}: {turn.text}" for turn in turns)
+
+
+def _without_denied(turns: Sequence[Spoken]) -> list[Spoken]:
+    """The turns without the questions to which the next turn says no: what they ask was denied."""
+    return [
+        turn
+        for turn, reply in pairwise([*turns, None])
+        if turn and not (reply and "?" in turn.text and not turn.is_user and words_of(reply.text)[:1] in _REFUSING)
+    ]
+
+
+_REFUSING = tuple([word] for word in "no nope nah nein non não".split())
 
 
 def _refers_back(cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> bool:
