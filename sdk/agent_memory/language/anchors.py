@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 
 from agent_memory.language.clauses import content_words
 from agent_memory.language.measures import is_unit
-from agent_memory.language.polarity import CLAUSE, NEGATORS, words_of
-from agent_memory.text.dates import DAY_NAMES, MONTH_NAMES
+from agent_memory.language.polarity import NEGATORS, words_of
+from agent_memory.text.dates import CALENDAR, DAY_NAMES, MONTH_NAMES
 from agent_memory.text.figures import NUMBERS
 from agent_memory.text.names import names
 from agent_memory.text.patterns import WORD, linear
@@ -60,35 +61,8 @@ def out_of_place(content: str, quoted: str) -> str | None:
         or _counted(content, quoted)
         or _moved(content, quoted)
         or _crossed(content, quoted)
-        or _other_cause(content, quoted)
+        or _other_half(content, quoted)
     )
-
-
-_CAUSE = linear(
-    r"(?:\b(not|nicht|no|pas|non)\s+(?:\p{L}+\s+)?)?\b(because of|because|due to|owing to|since|thanks to|weil|wegen|"
-    r"da|porque|a causa de|por culpa de|parce que?|à cause de|car|perché|a causa di|por causa de)\s+([^.;!?,]+)",
-    re.IGNORECASE,
-)
-_FOR_REASONS = linear(r"\bfor\s+(\p{L}+(?:\s\p{L}+)?)\s+reasons", re.IGNORECASE)
-_SO = linear(r"([^.;!?]+?)(?:,\s+so|,?\s(?:deshalb|darum|así que|por eso|du coup|donc|quindi|perciò))\s", re.IGNORECASE)
-_OFTEN_OTHERWISE = frozenset("since da car".split())
-"""Words for "because" that also mean other things, so a claim with one may give no reason at all."""
-
-
-def _other_cause(content: str, quoted: str) -> str | None:
-    """Finds a reason that was mentioned but not given as the reason: another one was given, or this one was denied."""
-    causes = [found[2] for found in _CAUSE.findall(content) if found[1].casefold() not in _OFTEN_OTHERWISE]
-    told, said = _stems([*causes, *_FOR_REASONS.findall(content)]), _stems([quoted])
-    about = told & said
-    given = _stems([*(found[2] for found in _CAUSE.findall(quoted) if not found[0]), *_SO.findall(quoted)])
-    if told and given and told.isdisjoint(said) and (_stems([content]) - told) & said:
-        return f"{min(told)} was not said to be the reason"
-    if not about:
-        return None
-    denied = _stems(clause for clause in CLAUSE.split(quoted) if not NEGATORS.isdisjoint(words_of(clause)))
-    if about.isdisjoint(given) and (given or about <= denied):
-        return f"{min(about)} was not said to be the reason"
-    return None
 
 
 def _stems(texts: Iterable[str]) -> frozenset[str]:
@@ -107,9 +81,21 @@ def _crossed(content: str, quoted: str) -> str | None:
     for rival in rivals if len(homes) == 1 and _told(homes[0]) else ():
         own, other = _told(homes[0]) - _told(rival), _told(rival) - _told(homes[0])
         named = [_stems(one for one in _anchors(text, inside=True) if one.isalpha()) for text in (homes[0], rival)]
+        if _begins(content, rival) and not _begins(content, homes[0]) and not claim & _stems([_head(homes[0])]):
+            return f"{min(figures)} was said of something else"
         if claim & other and (not _meets(claim, own) or (named[0] and claim & named[1] and claim.isdisjoint(named[0]))):
             return f"{min(figures)} was said of something else"
     return None
+
+
+def _head(text: str) -> str:
+    """The first content word of a text: what it is about."""
+    return next((word for word in words_of(text) if content_words([word])), "")
+
+
+def _begins(claim: str, part: str) -> bool:
+    """Whether a claim and a part of a sentence are about the same thing."""
+    return bool(_stems([_head(claim)]) & _stems([_head(part)]))
 
 
 def _figures(text: str) -> list[str]:
@@ -128,7 +114,22 @@ def _other_rate(content: str, quoted: str) -> str | None:
     told, said = (
         {"".join(found).casefold().replace("dai", "day") for found in _RATE.findall(text)} for text in (content, quoted)
     )
-    return f"nobody said a {min(told)}" if told and said and told.isdisjoint(said) else None
+    if told and said and told.isdisjoint(said):
+        return f"nobody said a {min(told)}"
+    here, there = (
+        {
+            number
+            for word in _TIMES.findall(text.casefold())
+            if (number := _spelt(word.removesuffix(" times"))).isdigit()
+        }
+        for text in (content, quoted)
+    )
+    return f"nobody said {min(here)} times" if here and there and here.isdisjoint(there) else None
+
+
+_TIMES = linear(
+    r"\b(once|twice|\w+\stimes)\s(?:(?:an?|per|each|every)\s(?:hour|day|night|week|month|year)|daily|weekly|monthly)\b"
+)
 
 
 def _opposite(content: str, quoted: str) -> str | None:
@@ -143,26 +144,35 @@ def _opposite(content: str, quoted: str) -> str | None:
 
 
 def _spelt(text: str) -> str:
-    return WORD.sub(lambda word: str(NUMBERS[word[0]]) if word[0] in NUMBERS else word[0], text)
+    return WORD.sub(lambda word: str(NUMBERS.get(word[0], word[0])), text)
 
 
 def _counted(content: str, quoted: str) -> str | None:
     """Finds "40 developers" if 40 people and 12 developers were said."""
-    told, said = _after_figures(content, 1), _after_figures(quoted, 3)
+    told, said = _after_figures(content, 1), _after_figures(_ARTICLE.sub("1 ", quoted), 3)
     counts: dict[str, set[str]] = {}
     for figure, things in said.items():
         for thing in things:
             counts.setdefault(thing, set()).add(figure)
     for figure, things in told.items():
-        if said.get(figure) and said[figure].isdisjoint(things) and any(counts.get(one) for one in things):
+        if (
+            figure != "1"
+            and said.get(figure)
+            and said[figure].isdisjoint(things)
+            and any(counts.get(one) for one in things)
+        ):
             return f"{figure} was said of something else"
     return None
+
+
+_ARTICLE = linear(r"\ban?\s", re.IGNORECASE)
+"""An article that counts one: "three cats and a dog"."""
 
 
 def _after_figures(text: str, most: int) -> dict[str, set[str]]:
     """The beginnings of the content words among the next few behind each figure."""
     found: dict[str, set[str]] = {}
-    words = _spelt(text).split()
+    words = _spelt(text.casefold()).split()
     for at, word in enumerate(words):
         if figure := _FIGURE.search(word):
             behind = content_words(words_of(" ".join(words[at + 1 : at + 1 + most])))
@@ -220,3 +230,57 @@ def _anchors(part: str, *, inside: bool = False) -> frozenset[str]:
 
 
 _NOUNS_HAVE_CAPITALS = frozenset("ich und der die das den dem ein eine im ist bin mein meine wir zum zur".split())
+
+
+# --- halves -------------------------------------------------------------------------------------------------
+
+_RIVALS = [
+    frozenset(names.split())
+    for names in (
+        " ".join(day.casefold() for day in DAY_NAMES),
+        "morning evening night afternoon noon lunch breakfast dinner",
+        "older elder eldest younger youngest oldest",
+        "first second third fourth last",
+        "small smaller big bigger large larger little",
+        "old new",
+        "left right",
+        "red blue green black white yellow brown grey",
+        "mum mom mother dad father",
+        "wife husband",
+        "brother sister",
+        "son daughter",
+    )
+]
+"""Words of one kind: a sentence that has two of them tells two things apart."""
+_HALVES = linear(r"[,;:]\s+|\s(?:and|but|while|whereas)\s")
+_PLACED = linear(r"\b(?i:in|at|from|to|with|for|on)\s(\p{Lu}[\p{L}\p{M}]+)|\b(\p{Lu}[\p{L}\p{M}]+)['’]s\b")
+_MOST_HALVES = 8
+"""Parts of a sentence that are compared. A choice."""
+
+
+def _other_half(content: str, quoted: str) -> str | None:
+    """Finds "yoga on Thursdays" if yoga is on Tuesdays and pottery on Thursdays."""
+    halves = [part for one in sentences(quoted) for part in _HALVES.split(one) if len(words_of(part)) > 2][
+        :_MOST_HALVES
+    ]
+    known = [(_kinds(part), _stems([part]), words_of(part)) for part in halves]
+    told, stems, said = _kinds(content), _stems([content]), frozenset(words_of(content))
+    for kinds, here, _ in known:
+        for others, there, words in known:
+            for own, other, claimed in zip(kinds, others, told, strict=True):
+                anchors, rivals = own - other, other - own
+                if not (anchors & claimed and rivals) or rivals & (claimed | said):
+                    continue
+                # "The left speaker works, the right one doesn't" speaks of two speakers.
+                things = _stems(behind for word, behind in pairwise(words) if word in rivals)
+                about = stems - _stems(anchors | rivals) - things
+                if about & (there - here) and not about & (here - there - _stems(anchors)):
+                    return f"{min(anchors & claimed)} was said of something else"
+    return None
+
+
+def _kinds(text: str) -> list[frozenset[str]]:
+    """The anchors of a text by their kind: those of each list of rivals, and names behind a preposition."""
+    words = frozenset(word.removesuffix("s") if word.endswith("days") else word for word in words_of(text))
+    placed = frozenset(one.casefold() for found in _PLACED.findall(text) for one in found if one)
+    return [*(words & rivals for rivals in _RIVALS), placed - CALENDAR]

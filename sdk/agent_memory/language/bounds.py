@@ -145,12 +145,13 @@ def _unconditional(content: str, quoted: str) -> str | None:
     words = set(words_of(content))
     if _TELLS_DOUBT.isdisjoint(words) and NEGATORS.isdisjoint(words):
         for rest in (*_UNSURE.findall(quoted), *_WISHED.findall(quoted)):
-            if len(telling(words) & telling(words_of(rest))) >= 2:
+            if len(telling(words) & telling(words_of(rest.partition(" but ")[0]))) >= 2:
                 return "it leaves out a doubt"
     if (_CONDITIONAL | HEDGES).isdisjoint(words):
         for sentence in sentences(quoted):
-            for condition, claim in (*_CONDITION.findall(sentence), *_CONDITION_AHEAD.findall(sentence)):
-                shared = telling(words) & telling(words_of(claim))
-                if _SAYING.isdisjoint(words_of(condition)) and shared:
-                    return "it leaves out a condition"
+            for pattern, fewest in ((_CONDITION, 1), (_CONDITION_AHEAD, 2)):
+                for condition, claim in pattern.findall(sentence):
+                    shared = telling(words) & telling(words_of(claim))
+                    if _SAYING.isdisjoint(words_of(condition)) and len(shared) >= fewest:
+                        return "it leaves out a condition"
     return None

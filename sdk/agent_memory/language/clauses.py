@@ -264,8 +264,9 @@ _IS_BEHIND = frozenset(
 
 def _party(words: Sequence[str], part: str, *, joined: bool) -> tuple[str, str | None] | None:
     """Whom a clause is about, and whose relative that is; None if it begins with nobody or with the speaker."""
-    if words[0] in PRONOUNS and len(words) > 1 and not words[1].endswith(("ado", "ido")):  # "he dejado" is "I have"
-        return words[0], None
+    first = words[0].partition("'")[0]  # "he's been ill"
+    if first in PRONOUNS and len(words) > 1 and not words[1].endswith(("ado", "ido")):  # "he dejado" is "I have"
+        return first, None
     for at, word in enumerate(words[:5]):
         base = word.removesuffix("'s")
         base = base if base in KIN else base.removesuffix("s")

@@ -92,8 +92,8 @@ def changed_mood(content: str, cited: Sequence[str], speaker: str) -> str | None
             return f"it was {homes[0].mood}, not stated"
         for part in content.split(" and ")[:_MOST_PARTS] if " and " in content else ():
             own = content_words(words_of(part)) - content_words([speaker])
-            _, homes = homes_of(own, clauses)
-            if homes and all(
+            most, homes = homes_of(own, clauses)
+            if most >= (1 if alone else 2) and all(
                 clause.mood in ("supposed", "possible", "imagined")
                 and _changed(words, own, clause)
                 and _marks(clause).isdisjoint(words)
@@ -112,6 +112,8 @@ def _is_over_too_soon(words: Sequence[str], cited: Sequence[str]) -> bool:
     verb = next((word for word in words[1:3] if word not in _ADVERBS), "") if words[:1] == ["user"] else ""
     passive = any(one in ("was", "were") and is_past(word) for one, word in pairwise(words))
     if not passive and (not is_past(verb) or verb in _EMPTY_PASTS):
+        return False
+    if verb in _CHOSEN | {"picked", "selected"} and any("let's" in words_of(text) for text in cited):
         return False
     said = [word for text in cited for one, word in pairwise(["", *words_of(text)]) if one not in _TO_BE_DONE]
     if len(SMALL_WORDS.intersection(said)) < 2 or not _SAME.isdisjoint(said):  # not in English, or it may be past

@@ -64,7 +64,7 @@ def of_bystander(content: str, cited: Sequence[str], speaker: str) -> str | None
     words = words_of(content)
     subject = words[0] if words else ""
     about_speaker = is_about_user(words) or subject == speaker
-    if not words or subject.endswith("'s") or not KIN.isdisjoint(_bases(words)):
+    if not words or subject.endswith("'s") or not KIN.isdisjoint(_bases(words[:_SUBJECT])):
         return None
     told = content_words(words) - content_words([speaker, subject])
     clauses = [clause for text in cited for clause in clauses_of(text)]
@@ -89,6 +89,10 @@ def of_bystander(content: str, cited: Sequence[str], speaker: str) -> str | None
             return None
         found = home.party
     return f"it was said of {found}"
+
+
+_SUBJECT = 4
+"""Words at a claim's beginning that may say whom it is about: "User's older sister". A choice."""
 
 
 def _bases(words: Sequence[str]) -> set[str]:
@@ -121,11 +125,18 @@ def of_another(content: str, cited: Sequence[tuple[str, str]]) -> str | None:
         if subject not in people:
             continue
         shared = [one for word in words for one in content_words([word]) - beside if one in everything]
+        own = [clause.telling for bearer, clause in known if bearer == subject]
+        if any(len(stems.intersection(shared)) >= _KNOWN_WELL for stems in own):
+            continue  # "the kids play football and I coach the under-tens"
         for one in shared:
             holders = [(bearer, clause) for bearer, clause in known if one in clause.telling]
             if all(_is_of_another(bearer, clause, subject) for bearer, clause in holders):
                 return f"it was said of {holders[0][0]}, not of {subject}"
     return None
+
+
+_KNOWN_WELL = 2
+"""Words of a claim that its subject's own clause has, so that the rest may be what it is about. A choice."""
 
 
 def _bearer(clause: Clause, speaker: str) -> str | None:
@@ -168,7 +179,10 @@ def turned_round(content: str, quoted: str, speaker: str) -> str | None:
         or _turned_link(words, said)
         or _turned_passive(words, said)
         or (_turned_order(words, quoted) if "," not in content else None)
+        or _turned_active(words, said)
         or _done_to_speaker(words, said, speaker)
+        or _done_to_another(words, said, speaker)
+        or _of_owned(words, said)
     )
 
 
@@ -256,7 +270,8 @@ def _turned_order(words: Sequence[str], quoted: str) -> str | None:
         )  # "the billing service calls the orders service"
         ahead, behind = content_words(words[:at]) - both, content_words(words[at + 1 :]) - both
         was_ahead, was_behind = content_words(said[:place]), content_words(said[place + 1 :])
-        if ahead & was_behind and behind & was_ahead and not (ahead & was_ahead or behind & was_behind):
+        nearest = content_words([_behind(words, at) or ""])
+        if ahead & was_behind and behind & was_ahead and not (ahead & was_ahead or nearest & was_behind):
             return f"{min(ahead & was_behind)} and {min(behind & was_ahead)} changed places"
     return None
 
@@ -275,6 +290,19 @@ def _turned_passive(words: Sequence[str], said: Sequence[str]) -> str | None:
     if place is None or agent not in said[place + 1 :] or set(words[: at - 2]).isdisjoint(said[:place]):
         return None
     return f"it was done to {agent}, not by"
+
+
+def _turned_active(words: Sequence[str], said: Sequence[str]) -> str | None:
+    """Finds "the cat chased the dog" if the cat was chased by the dog."""
+    at = said.index("by") if "by" in said else 0
+    if at < 3 or "by" in words or _PASSIVE.isdisjoint(said[max(0, at - 4) : at - 1]) or not is_past(said[at - 1]):
+        return None
+    agent = content_words(said[at + 1 : at + 5])
+    place = next((place for place, word in enumerate(words) if lemma(word) == lemma(said[at - 1])), None)
+    if place is None or not _PASSIVE.isdisjoint(words[max(0, place - 3) : place]):
+        return None
+    done_to = content_words(said[: at - 1]) & content_words(words[:place])
+    return f"it was done by {min(agent)}" if done_to and agent & content_words(words[place + 1 :]) else None
 
 
 def of_speaker(content: str, cited: Sequence[str], speaker: str, people: frozenset[str]) -> str | None:
@@ -316,34 +344,31 @@ def _done_to_speaker(words: Sequence[str], said: Sequence[str], speaker: str) ->
     return f"it was done to {speaker}, not by" if places and places == to_me else None
 
 
-_YOU = frozenset("you you're you've your du dein deine sie ihr vous votre tu tus su".split())
-_REPLY = frozenset(
-    """yes yeah yep yup right exactly correct sure true indeed absolutely definitely ok okay fine done agreed perfect
-    that's thats ja genau stimmt oui exact sí si claro vale sim certo no nope nah""".split()
-)
-
-
-def of_agent(content: str, cited: Sequence[str], by_agent: Sequence[str]) -> str | None:
-    """Says whether only the agent said something about the user, who neither repeated nor confirmed it; None if not.
-
-    Args:
-        content: the claim.
-        cited: the user's turns that it cites.
-        by_agent: what the agent said in or ahead of them.
-    """
-    if not cited or not by_agent:
+def _done_to_another(words: Sequence[str], said: Sequence[str], speaker: str) -> str | None:
+    """Finds "the user was put on statins" if the doctor put her on them."""
+    about_speaker = is_about_user(words) or words[:1] == [speaker]
+    done = [lemma(verb) for one, verb in pairwise(words) if one in ("was", "were")]
+    if not about_speaker or not done or not (SELF - _POSSESSIVES).isdisjoint(said):
         return None
-    replies = [words_of(text)[:1] for text in cited]
-    if any(not _REPLY.isdisjoint(first) for first in replies) or any(len(words_of(text)) < 4 for text in cited):
-        return None
-    told = content_words(words_of(content))
-    if any(told & content_words(words_of(text)) for text in cited):
-        return None
-    for text in by_agent:
-        for sentence in sentences(text):
-            if any(
-                len(told & content_words(part)) >= 2 and not _YOU.isdisjoint(part)
-                for part in map(words_of, CLAUSE.split(sentence))
-            ):
-                return "only the agent asked it" if sentence.rstrip().endswith("?") else "only the agent said it"
+    for verb, whom in pairwise(said):
+        if whom in _THEM and lemma(verb) in done:
+            return f"it was done to {whom}, not to {speaker}"
     return None
+
+
+_THEM = frozenset("him her them".split())
+
+
+def _of_owned(words: Sequence[str], said: Sequence[str]) -> str | None:
+    """Finds "the user has a cat" if only a neighbour's cat was mentioned."""
+    if not is_about_user(words) or words[1:3] not in (["has", "a"], ["has", "an"], ["owns", "a"], ["owns", "an"]):
+        return None
+    for thing in words[3:5]:
+        owners = [said[at - 1] for at, word in enumerate(said) if word == thing and at]
+        if owners and all(one.endswith("'s") and one not in _NOT_OWNERS for one in owners):
+            named = {owner.removesuffix("'s") for owner in owners}
+            return None if named & set(words) else f"it was said of {min(owners)} {thing}"
+    return None
+
+
+_NOT_OWNERS = frozenset("it's that's there's he's she's what's here's who's let's".split())

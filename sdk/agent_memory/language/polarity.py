@@ -54,7 +54,7 @@ _PAST = frozenset("used was were formerly previously past ex once früher war é
 _ENDED = linear(
     r"\b(?:stopped|quit|gave up|given up|sworn off|swore off|refuses? to|refused to|avoid|avoids|cut out|we used to|"
     r"i used to|no longer|aufgehört,? zu|weigere mich,? zu|dej[eé] de|dejado de|dejamos de|arrêté (?:de|d['’])|"
-    r"cessé (?:de|d['’])|smesso di|parei de)\s*(\p{L}+)",
+    r"cessé (?:de|d['’])|smesso di|parei de)\b\s*(?:(?:the|my|our|on|all)\s+)*(\p{L}*)",
     re.IGNORECASE,
 )
 """Ways to say that somebody no longer does something, with what it is."""
@@ -169,7 +169,7 @@ def changed_polarity(content: str, quoted: str, said: str) -> str | None:
             return f"nobody said {denying}"
     if (NEGATORS | _AGAINST | _PAST).isdisjoint(words) and _ENDED.search(content) is None:
         told = {stem(word) for word in words if len(word) > 2}
-        for ended in map(stem, _ENDED.findall(quoted)):
+        for ended in map(stem, filter(None, _ENDED.findall(quoted))):
             if any(one == ended or (len(one) > 3 and ended.startswith(one)) for one in told):
                 return 'it leaves out a "not"'
     if NEGATORS.isdisjoint(words) and (_AGAINST | {"only"}).isdisjoint(

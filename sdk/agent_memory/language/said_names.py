@@ -29,6 +29,7 @@ def unsaid_name(content: str, said: str) -> str | None:
     known |= {name for one in (*_LANGUAGES, *_PLACES) if not known.isdisjoint(one) for name in one}
     stems = {stem(word) for word in known}
     initials = _initials(said)
+    known |= _written_out(content, initials)
     content = _HYPHENED.sub(lambda word: _joined_up(word[0]) if _joined_up(word[0]) in known else word[0], content)
     for name in names(content):
         plain = name.casefold()
@@ -143,3 +144,10 @@ def _joined_up(word: str) -> str:
 def _initials(text: str) -> set[str]:
     """The acronyms in a text: words of two to five capital letters."""
     return {word.casefold() for word in WORD.findall(text) if word.isupper() and 2 <= len(word) <= 5}
+
+
+def _written_out(text: str, initials: set[str]) -> set[str]:
+    """The words of a text whose first letters make one of these acronyms."""
+    words = WORD.findall(text)
+    runs = [words[at : at + len(one)] for one in initials for at in range(len(words))]
+    return {word.casefold() for run in runs if "".join(word[0] for word in run).casefold() in initials for word in run}

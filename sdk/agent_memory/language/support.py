@@ -13,14 +13,18 @@ from dataclasses import replace
 from itertools import pairwise
 
 from agent_memory.language.anchors import out_of_place
+from agent_memory.language.assents import not_agreed
 from agent_memory.language.bounds import wrong_bound
 from agent_memory.language.corrections import corrected
+from agent_memory.language.elsewhere import of_other_turn, refers_back
 from agent_memory.language.measures import unsaid_figures, wrong_unit
 from agent_memory.language.moods import changed_mood, of_direct_speech
-from agent_memory.language.parties import of_agent, of_another, of_bystander, of_speaker, turned_round
-from agent_memory.language.polarity import added_not, changed_polarity, telling, words_of
+from agent_memory.language.parties import of_another, of_bystander, of_speaker, turned_round
+from agent_memory.language.polarity import added_not, changed_polarity, words_of
+from agent_memory.language.reasons import other_reason
 from agent_memory.language.said_dates import Spoken, without_dates, years_since
 from agent_memory.language.said_names import NO_NAMES, unsaid_name
+from agent_memory.language.tenses import other_time
 from agent_memory.text.folding import folded
 from agent_memory.text.names import names
 from agent_memory.text.patterns import WORD, linear
@@ -61,7 +65,7 @@ def why_unsupported(
     said = _spoken_in([*cited, *ahead])
     quoted = " ".join(part for turn in cited for part in sentences(turn.text) if _shares(part, quote)) or quote
     speaker = next(iter(words_of(cited[-1].name or "")), "user") if cited else "user"
-    heard = [*cited, *ahead] if _refers_back(cited, ahead) else cited
+    heard = [*cited, *ahead] if refers_back(cited, ahead) else cited
     undated, invented = without_dates(content, heard, _spoken_in(heard), time_phrase)
     near = " ".join([_spoken_in(heard), *(turn.name or "" for turn in ahead), *years_since(heard)])
     return (
@@ -70,11 +74,12 @@ def why_unsupported(
         or wrong_unit(undated, said)
         or _two_scripts(content, said)
         or unsaid_name(undated, near)
-        or _elsewhere(content, cited, ahead)
+        or of_other_turn(content, cited, ahead)
         or _owner(content, cited)
         or _swapped(content, quoted, speaker)
         or changed_polarity(content, quoted, _spoken_in(_without_denied([*ahead, *cited])))
         or out_of_place(content, quoted)
+        or other_reason(content, quoted, _spoken_in(cited), _spoken_in(ahead))
         or wrong_bound(undated, quoted)
         or of_another(content, _by_speaker(cited, quote))
         or of_bystander(content, _texts(cited, of_user=True), speaker)
@@ -82,7 +87,8 @@ def why_unsupported(
         or turned_round(content, quoted, speaker)
         or changed_mood(content, _texts(cited, of_user=True), speaker)
         or of_direct_speech(content, _texts(cited, of_user=True), speaker)
-        or of_agent(content, _texts(cited, of_user=True), _texts([*cited, *ahead], of_user=False))
+        or not_agreed(content, cited, ahead)
+        or other_time(content, quoted)
     )
 
 
@@ -100,34 +106,6 @@ def _without_denied(turns: Sequence[Spoken]) -> list[Spoken]:
 
 
 _REFUSING = tuple([word] for word in "no nope nah nein non não".split())
-
-
-def _refers_back(cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> bool:
-    """Whether a cited turn takes up what was said ahead of it: it answers, is short, or says "it" or "there"."""
-    if any(turn.text.rstrip().endswith("?") or "?" in turn.text[-80:] for turn in ahead[-1:]):
-        return True
-    words = [words_of(turn.text) for turn in cited]
-    return any(not _ANAPHORS.isdisjoint(one) or len(one) < 4 or one[0] in _ANAPHORS_FIRST for one in words)
-
-
-_ANAPHORS = frozenset(
-    """it its it's that that's this these those there they them their he him his she her one ones same such too also
-    both another other das es dort da ihn ihm sie er dies diese dieser eso esto ese esa allí lo la le les ça cela y en
-    il elle lui quello lì isso isto also""".split()
-)
-_ANAPHORS_FIRST = frozenset(
-    "yes yeah yep no nope ok okay sure thanks thank maybe great cool ja nein danke sí gracias oui merci non".split()
-)
-
-
-def _elsewhere(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> str | None:
-    """Finds a claim with no word of its cited turns, but several of an earlier turn to which they do not refer."""
-    told = telling(words_of(content)) - telling(words_of(" ".join(turn.name or "" for turn in (*cited, *ahead))))
-    here = told & telling(words_of(_spoken_in(cited)))
-    if len(told) < 2 or _refers_back(cited, ahead):
-        return None
-    found = any(len((told - here) & telling(words_of(turn.text))) > max(1, len(here)) for turn in ahead)
-    return "it was said in another turn" if found else None
 
 
 _TITLE = linear(r"\b(Prof|Dr|Mr|Mrs|Ms|St|Sr|Sra|Mme|Fr|Hr|Jr)\.")

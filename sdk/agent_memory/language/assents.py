@@ -1,0 +1,118 @@
+"""Assents: finds claims about the user that only the agent said, and to which the user did not agree.
+
+An agent asks, suggests and supposes. What it says counts as the user's if the user repeats it or says yes to it. "Not
+sure", "let me think" and a question in return are no yes, and a bare yes answers the last question alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from agent_memory.language.clauses import content_words
+from agent_memory.language.polarity import CLAUSE, words_of
+from agent_memory.language.said_dates import Spoken
+from agent_memory.language.tenses import is_english
+from agent_memory.text.patterns import linear
+from agent_memory.text.sentences import sentences
+
+_YOU = frozenset("you you're you've your du dein deine sie ihr vous votre tu tus su".split())
+_REPLY = frozenset(
+    """yes yeah yep yup right exactly correct sure true indeed absolutely definitely ok okay fine done agreed perfect
+    that's thats ja genau stimmt oui exact sí si claro vale sim certo no nope nah""".split()
+)
+
+
+def not_agreed(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> str | None:
+    """What a claim takes from the agent's words without the user's consent, as half a sentence; None if nothing.
+
+    Args:
+        content: the claim.
+        cited: the turns that it cites.
+        ahead: the turns just ahead of them.
+    """
+    by_user = [turn.text for turn in cited if turn.is_user]
+    by_agent = [turn.text for turn in (*cited, *ahead) if not turn.is_user]
+    if not by_user or not by_agent:
+        return None
+    return (
+        _only_asked(content, by_user, by_agent)
+        or _deferred(content, by_user, by_agent, [turn.text for turn in ahead if turn.is_user])
+        or _not_the_question(content, cited, ahead)
+    )
+
+
+def _only_asked(content: str, by_user: Sequence[str], by_agent: Sequence[str]) -> str | None:
+    """Finds what the agent said of "you" if the user neither repeated nor confirmed it."""
+    replies = [words_of(text)[:1] for text in by_user]
+    if any(not _REPLY.isdisjoint(first) for first in replies) or any(len(words_of(text)) < 4 for text in by_user):
+        return None
+    told = content_words(words_of(content))
+    if any(told & content_words(words_of(text)) for text in by_user):
+        return None
+    for text in by_agent:
+        for sentence in sentences(text):
+            if any(
+                len(told & content_words(part)) >= 2 and not _YOU.isdisjoint(part)
+                for part in map(words_of, CLAUSE.split(sentence))
+            ):
+                return "only the agent asked it" if sentence.rstrip().endswith("?") else "only the agent said it"
+    return None
+
+
+_DEFERS = linear(
+    r"\b(?:not sure|no idea|let me (?:think|check|ask|talk|see|sleep)|let['’]s (?:park|wait|see)|think about it|"
+    r"still (?:looking|deciding|thinking|comparing|choosing|weighing)|(?:have|has)n['’]t decided|maybe|perhaps|"
+    r"later)\b|"
+    r"\?\s*$",
+    re.IGNORECASE,
+)
+"""Ways to reply without a yes, a question in return among them."""
+_OPENS = frozenset("user user's chose chosen decided decides goes wants follows prefers named uses has the".split())
+"""Words that a claim adds to a suggestion to say that it was taken."""
+_PARTS = linear(r",\s|\sand\s|;\s")
+_SPOKEN_FULLY = 5
+"""Words of a reply that is more than a yes. A choice."""
+
+
+def _deferred(content: str, by_user: Sequence[str], by_agent: Sequence[str], earlier: Sequence[str]) -> str | None:
+    """Finds a part of a claim whose words are the agent's, if the user put it off or spoke of something else."""
+    own = content_words(words_of(" ".join([*by_user, *earlier])))
+    theirs = content_words(words_of(" ".join(by_agent)))
+    reply = by_user[-1]
+    first = words_of(reply)[:1]
+    defers = _DEFERS.search(reply) is not None
+    elsewhere = (
+        _REPLY.isdisjoint(first)
+        and len(words_of(reply)) >= _SPOKEN_FULLY
+        and not any(text.rstrip().endswith("?") for text in by_agent)
+    )
+    for part in _PARTS.split(content):
+        told = content_words([word for word in words_of(part) if word not in _OPENS])
+        only = told & theirs - own
+        if defers and only and 2 * len(only) > len(told):
+            return "the user did not agree to it"
+        if elsewhere and len(told) >= 2 and told <= theirs and told.isdisjoint(own):
+            return "only the agent said it"
+    return None
+
+
+_BARE = frozenset("yes yeah yep sure ok okay please thing do that sounds good great fine of course".split())
+_TAKING_UP = frozenset("it that this them these those one so ahead".split())
+"""Words with which a question takes up what was said before it: "shall I book it?"."""
+
+
+def _not_the_question(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> str | None:
+    """Finds a claim that rests on a bare yes to a question about something else."""
+    users = [turn for turn in cited if turn.is_user]
+    if len(users) != 1 or not set(words_of(users[0].text)) <= _BARE:
+        return None
+    talk = [*ahead, *cited]
+    before = talk[: talk.index(users[0])][-1:]
+    asked = [one for turn in before if not turn.is_user for one in sentences(turn.text) if one.rstrip().endswith("?")]
+    question = words_of(asked[-1]) if asked else []
+    about = content_words(question)
+    if len(about) < 2 or not is_english(question) or not _TAKING_UP.isdisjoint(question):
+        return None
+    told = content_words([word for word in words_of(content) if word not in _OPENS])
+    return "it was not the question" if told and told.isdisjoint(about) else None

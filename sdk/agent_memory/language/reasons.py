@@ -1,0 +1,103 @@
+"""Reasons: finds claims that give a reason which nobody gave.
+
+The cause words come from grammars of English, German, Spanish, French, Italian and Portuguese.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from agent_memory.language.clauses import content_words
+from agent_memory.language.offline.text import canons
+from agent_memory.language.polarity import CLAUSE, NEGATORS, words_of
+from agent_memory.language.tenses import is_english
+from agent_memory.text.patterns import linear
+from agent_memory.text.people import SAME_KIN
+from agent_memory.text.sentences import sentences
+
+_CAUSE = linear(
+    r"(?:\b(not|nicht|no|pas|non)\s+(?:\p{L}+\s+)?)?\b(because of|because|due to|owing to|since|thanks to|weil|wegen|"
+    r"da|porque|a causa de|por culpa de|parce que?|à cause de|car|perché|a causa di|por causa de)\s+([^.;!?,]+)",
+    re.IGNORECASE,
+)
+_FOR_REASONS = linear(r"\bfor\s+(\p{L}+(?:\s\p{L}+)?)\s+reasons", re.IGNORECASE)
+_SO = linear(r"([^.;!?]+?)(?:,\s+so|,?\s(?:deshalb|darum|así que|por eso|du coup|donc|quindi|perciò))\s", re.IGNORECASE)
+_OFTEN_OTHERWISE = frozenset("since da car".split())
+"""Words for "because" that also mean other things, so a claim with one may give no reason at all."""
+
+
+def other_reason(content: str, quoted: str, near: str, ahead: str) -> str | None:
+    """A reason of a claim that was not given as the reason, as half a sentence; None if there is none.
+
+    Args:
+        content: the claim.
+        quoted: the sentences that it quotes.
+        near: the turns that it cites.
+        ahead: the turns just ahead of them.
+    """
+    return _other_cause(content, quoted) or _invented(content, near, ahead)
+
+
+def _other_cause(content: str, quoted: str) -> str | None:
+    """Finds a reason that was mentioned but not given as the reason: another one was given, or this one was denied."""
+    causes = [found[2] for found in _CAUSE.findall(content) if found[1].casefold() not in _OFTEN_OTHERWISE]
+    told, said = _stems([*causes, *_FOR_REASONS.findall(content)]), _stems([quoted])
+    about = told & said
+    given = _stems([*(found[2] for found in _CAUSE.findall(quoted) if not found[0]), *_SO.findall(quoted)])
+    if told and given and told.isdisjoint(said) and (_stems([content]) - told) & said:
+        return f"{min(told)} was not said to be the reason"
+    if not about:
+        return None
+    denied = _stems(clause for clause in CLAUSE.split(quoted) if not NEGATORS.isdisjoint(words_of(clause)))
+    if about.isdisjoint(given) and (given or about <= denied):
+        return f"{min(about)} was not said to be the reason"
+    return None
+
+
+def _stems(texts: Iterable[str]) -> frozenset[str]:
+    return content_words(words_of(" ".join(texts)))
+
+
+# --- reasons without a source -------------------------------------------------------------------------------
+
+_GIVEN = linear(
+    r"\b(?:because of|because|due to|owing to|thanks to|in order to|so that|"
+    r"since (?:they|she|he|it|user))\s+([^.;!?]+)|"
+    r"\bfor\s+((?:better|more|less|greater)\s[^.;!?,]+|\p{L}+(?:\s\p{L}+)?\sreasons)",
+    re.IGNORECASE,
+)
+"""A reason or a purpose of a claim in English."""
+_CAUSAL = frozenset(
+    """because so since due as why reason reasons hence therefore after when thanks cause means made makes make for
+    if out""".split()
+)
+"""Words of a talk that may join a reason and what follows from it: "turned out", "after"."""
+_LINKING = frozenset("it its it's that that's there they them he she him her those which".split())
+"""Words with which a sentence goes on about the one before it."""
+_SAME_BEGINNING = 4
+"""Letters by which forms of one word are alike: caffeine and caffeinated. A choice."""
+
+
+def _invented(content: str, near: str, ahead: str) -> str | None:
+    """Finds a reason with no word that was said, or one from a sentence that is not about the same thing."""
+    found = [one for groups in _GIVEN.findall(content) for one in groups if one]
+    if not found or not is_english(words_of(near)):
+        return None
+    told = _beginnings(" ".join(found).removesuffix("reasons"))
+    if told and told.isdisjoint(_beginnings(f"{near} {ahead}")):
+        return "the reason was not said"
+    if not _CAUSAL.isdisjoint(words_of(near)):
+        return None
+    rest = _beginnings(_GIVEN.sub(" ", content))
+    parts = [(_beginnings(part), words_of(part)) for part in sentences(near)]
+    homes = [(known, words) for known, words in parts if told & known]
+    if any(rest & known or not _LINKING.isdisjoint(words) for known, words in homes):
+        return None
+    return "the reason was said of something else" if any(rest & known for known, _ in parts) else None
+
+
+def _beginnings(text: str) -> set[str]:
+    words = [SAME_KIN.get(word, word) for word in words_of(text)]
+    known = content_words(words)
+    return {one[:_SAME_BEGINNING] for one in known | canons([word for word in words if content_words([word])])}
