@@ -138,7 +138,38 @@ def test_most_wrong_memories_of_the_hard_rounds_are_not_kept():
         for case in wrong
         if not reasons(case, case["bad"], case["quote"], case["refs"]) and not find_instructions(case["turns"][-1][2])
     ]
-    assert len(kept) <= 39, (len(kept), kept)
+    assert len(kept) <= 31, (len(kept), kept)
+
+
+ADVERSARY = [
+    json.loads(line) for line in PLACE.with_name("answers-adversary.jsonl").read_text(encoding="utf-8").splitlines()
+]
+"""154 wrong and 265 right memories. At first sight 65 of 154 were caught, and 20 of 265 right ones got the user's own
+words; the last 75 right ones (class "against the rules") were written to break the rules that were made of it."""
+HELD_OUT = [
+    json.loads(line) for line in PLACE.with_name("answers-heldout.jsonl").read_text(encoding="utf-8").splitlines()
+]
+"""40 wrong and 60 right memories of the same classes, written before those rules, which were not improved on them.
+Without the rules 3 of 40 were caught, and 3 of 60 got the user's own words. Never choose a rule on these."""
+
+
+@pytest.mark.parametrize(("cases", "most"), [(ADVERSARY, 12), (HELD_OUT, 4)], ids=["adversary", "held out"])
+def test_few_wrong_memories_of_an_adversary_are_kept(cases: list[dict[str, Any]], most: int):
+    kept = [
+        (case["class"], case["bad"])
+        for case in cases
+        if "bad" in case and not reasons(case, case["bad"], case["quote"], case["refs"], case.get("time_phrase"))
+    ]
+    assert len(kept) <= most, (len(kept), kept)
+
+
+@pytest.mark.parametrize(("cases", "most"), [(ADVERSARY, 5), (HELD_OUT, 2)], ids=["adversary", "held out"])
+def test_no_right_memory_beside_an_adversarys_is_lost_and_few_get_other_words(cases: list[dict[str, Any]], most: int):
+    right = [case for case in cases if "good" in case]
+    found = [reasons(case, case["good"], case["quote"], case["refs"], case.get("time_phrase")) for case in right]
+    other = [why for one in found for why in one]
+    assert all("own words" in why for why in other), other
+    assert len(other) <= most, other
 
 
 CORRECTED = [

@@ -78,6 +78,7 @@ _SPOKEN_FULLY = 5
 def _deferred(content: str, by_user: Sequence[str], by_agent: Sequence[str], earlier: Sequence[str]) -> str | None:
     """Finds a part of a claim whose words are the agent's, if the user put it off or spoke of something else."""
     own = content_words(words_of(" ".join([*by_user, *earlier])))
+    replied = content_words(words_of(by_user[-1]))
     theirs = content_words(words_of(" ".join(by_agent)))
     reply = by_user[-1]
     first = words_of(reply)[:1]
@@ -90,7 +91,7 @@ def _deferred(content: str, by_user: Sequence[str], by_agent: Sequence[str], ear
     for part in _PARTS.split(content):
         told = content_words([word for word in words_of(part) if word not in _OPENS])
         only = told & theirs - own
-        if defers and only and 2 * len(only) > len(told):
+        if defers and 2 * len(only) > len(told) and told.isdisjoint(replied):
             return "the user did not agree to it"
         if elsewhere and len(told) >= 2 and told <= theirs and told.isdisjoint(own):
             return "only the agent said it"

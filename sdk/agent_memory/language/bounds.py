@@ -56,7 +56,9 @@ _CONDITION_AHEAD = linear(
     re.IGNORECASE,
 )
 """A condition without a comma behind it: the clause that depends on it begins with the next pronoun."""
-_SAYING = frozenset("you remember recall right mistaken possible needed necessary honest anything like ask".split())
+_SAYING = frozenset(
+    "you remember recall right mistaken possible needed necessary honest anything like ask helps matters".split()
+)
 _CONDITIONAL = frozenset(
     "if unless once when whenever provided depends depending condition conditional case far remembers".split()
 )
@@ -152,6 +154,7 @@ def _unconditional(content: str, quoted: str) -> str | None:
             for pattern, fewest in ((_CONDITION, 1), (_CONDITION_AHEAD, 2)):
                 for condition, claim in pattern.findall(sentence):
                     shared = telling(words) & telling(words_of(claim))
-                    if _SAYING.isdisjoint(words_of(condition)) and len(shared) >= fewest:
+                    kept = pattern is _CONDITION_AHEAD and telling(words) & telling(words_of(condition))
+                    if _SAYING.isdisjoint(words_of(condition)) and len(shared) >= fewest and not kept:
                         return "it leaves out a condition"
     return None

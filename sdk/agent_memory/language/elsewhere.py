@@ -51,10 +51,15 @@ def _elsewhere(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -
     return "it was said in another turn" if found else None
 
 
-def _anchors(text: str) -> set[str]:
-    """The figures, days and months of a text."""
+def _anchors(text: str) -> list[str]:
+    """The first few figures, days and months of a text."""
     words = words_of(text)
-    return {word for word in words if word in CALENDAR or (word.isdigit() and len(word) > 1)}
+    found = dict.fromkeys(word for word in words if word in CALENDAR or (word.isdigit() and len(word) > 1))
+    return list(found)[:_MOST]
+
+
+_MOST = 12
+"""As for the figures and names of `anchors`."""
 
 
 def _said_with(anchor: str, turns: Iterable[Spoken]) -> list[tuple[Spoken, str]]:
@@ -67,7 +72,7 @@ def _of_other_name(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken
     """Finds "the new job pays 52,000" if that was said of the old job, which has a name of its own."""
     told = set(names(content))
     here = {name for turn in cited if turn.is_user for name in names(turn.text)}
-    for anchor in sorted(_anchors(content)) if told & here else ():
+    for anchor in _anchors(content) if told & here else ():
         homes = [set(names(part)) for _, part in _said_with(anchor, [*ahead, *cited])]
         if homes and all(home and home.isdisjoint(told) for home in homes):
             return f"{anchor} was said of {min(homes[0])}"
@@ -79,7 +84,7 @@ def _joined(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> s
     talk = [*ahead, *cited]
     stems = content_words(words_of(content))
     anchors = _anchors(content)
-    for anchor in sorted(anchors) if sum(turn.is_user for turn in cited) > 1 else ():
+    for anchor in anchors if sum(turn.is_user for turn in cited) > 1 else ():
         homes = _said_with(anchor, cited)
         if len(homes) != 1:
             continue

@@ -79,7 +79,8 @@ def _hours(said: str) -> Iterator[str]:
         yield from (_clock(found), _clock(found, later=12))
     for word in _HALF_HOUR.findall(said):
         if hour := _ALL_NUMBERS.get(word, int(word) if word.isdigit() else 0):
-            yield from (f"{hour}:30", f"{hour - 1 or 12}:30")  # "half seven" is 7:30, and "halb sieben" 6:30
+            # "half seven" is 7:30, and "halb sieben" 6:30.
+            yield from (f"{hour}:30", f"{hour + 12}:30", f"{hour - 1 or 12}:30")
 
 
 def _clock(found: re.Match[str], later: int = 0) -> str:

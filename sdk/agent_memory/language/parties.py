@@ -178,7 +178,7 @@ def turned_round(content: str, quoted: str, speaker: str) -> str | None:
         or _turned_contrast(words, said)
         or _turned_link(words, said)
         or _turned_passive(words, said)
-        or (_turned_order(words, quoted) if "," not in content else None)
+        or (_turned_order(words, quoted) if "," not in content and "by" not in said else None)
         or _turned_active(words, said)
         or _done_to_speaker(words, said, speaker)
         or _done_to_another(words, said, speaker)

@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterable
 
 from agent_memory.language.clauses import content_words
+from agent_memory.language.offline.lexicon import BASE_OR_PAST
 from agent_memory.language.offline.text import canons
+from agent_memory.language.offline.verbs import is_past
 from agent_memory.language.polarity import CLAUSE, NEGATORS, words_of
 from agent_memory.language.tenses import is_english
 from agent_memory.text.patterns import linear
@@ -80,24 +82,33 @@ _SAME_BEGINNING = 4
 
 
 def _invented(content: str, near: str, ahead: str) -> str | None:
-    """Finds a reason with no word that was said, or one from a sentence that is not about the same thing."""
+    """Finds a reason with no word that was said, or from a later sentence, behind a deed, about something else."""
     found = [one for groups in _GIVEN.findall(content) for one in groups if one]
     if not found or not is_english(words_of(near)):
         return None
     told = _beginnings(" ".join(found).removesuffix("reasons"))
-    if told and told.isdisjoint(_beginnings(f"{near} {ahead}")):
+    known = _beginnings(f"{near} {ahead}")
+    if told and not (_begins_one(told, known) or _begins_one(known, told)):
         return "the reason was not said"
     if not _CAUSAL.isdisjoint(words_of(near)):
         return None
     rest = _beginnings(_GIVEN.sub(" ", content))
-    parts = [(_beginnings(part), words_of(part)) for part in sentences(near)]
-    homes = [(known, words) for known, words in parts if told & known]
-    if any(rest & known or not _LINKING.isdisjoint(words) for known, words in homes):
-        return None
-    return "the reason was said of something else" if any(rest & known for known, _ in parts) else None
+    done = False
+    for part in sentences(near):
+        known, words = _beginnings(part), words_of(part)
+        if told & known:
+            apart = done and rest.isdisjoint(known) and _LINKING.isdisjoint(words)
+            return "the reason was said of something else" if apart else None
+        done = done or (bool(rest & known) and any(is_past(word) or word in BASE_OR_PAST for word in words))
+    return None
 
 
 def _beginnings(text: str) -> set[str]:
     words = [SAME_KIN.get(word, word) for word in words_of(text)]
     known = content_words(words)
     return {one[:_SAME_BEGINNING] for one in known | canons([word for word in words if content_words([word])])}
+
+
+def _begins_one(words: set[str], others: set[str]) -> bool:
+    """Whether one of these is the beginning of another: "docs" of "documentation"."""
+    return any(word[:length] in others for word in words for length in range(2, _SAME_BEGINNING + 1))

@@ -149,5 +149,5 @@ def _initials(text: str) -> set[str]:
 def _written_out(text: str, initials: set[str]) -> set[str]:
     """The words of a text whose first letters make one of these acronyms."""
     words = WORD.findall(text)
-    runs = [words[at : at + len(one)] for one in initials for at in range(len(words))]
+    runs = (words[at : at + length] for at in range(len(words)) for length in range(2, 6))
     return {word.casefold() for run in runs if "".join(word[0] for word in run).casefold() in initials for word in run}

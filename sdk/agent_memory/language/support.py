@@ -201,7 +201,7 @@ def _swapped(content: str, quoted: str, speaker: str) -> str | None:
     """Two people who were swapped around the same verb."""
     told = [word.removesuffix("'s") for word in words_of(content)]
     said = [speaker if word in _SELF else word.removesuffix("'s") for word in words_of(quoted)]
-    if "by" in told:
+    if "by" in told or "by" in said:
         return None
     known = {speaker, *_capitals(quoted), *KIN}.intersection(said)
     people = [(at, word) for at, word in enumerate(told) if word in known]

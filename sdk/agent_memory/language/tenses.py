@@ -149,7 +149,9 @@ _SELF = frozenset(["i", "we"])
 
 def _only_did(start: Sequence[str], home: Sequence[str], said: Sequence[str]) -> str | None:
     for verb in start:
-        if verb in said or not verb.endswith("s") or len(verb) < 4 or lemma(verb) in _POLITE:
+        if not verb.endswith("s") or len(verb) < 4 or lemma(verb) in _POLITE:
+            continue
+        if any(lemma(word) == lemma(verb) and not is_past(word) for word in said):
             continue
         for at, word in enumerate(home):
             # "It is appreciated" is now.
