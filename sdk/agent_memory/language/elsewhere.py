@@ -9,6 +9,7 @@ from agent_memory.language.polarity import telling, words_of
 from agent_memory.language.said_dates import Spoken
 from agent_memory.text.dates import CALENDAR
 from agent_memory.text.names import names
+from agent_memory.text.patterns import WORD
 from agent_memory.text.sentences import sentences
 
 
@@ -70,9 +71,10 @@ def _said_with(anchor: str, turns: Iterable[Spoken]) -> list[tuple[Spoken, str]]
 
 def _of_other_name(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> str | None:
     """Finds "the new job pays 52,000" if that was said of the old job, which has a name of its own."""
-    told = set(names(content))
-    here = {name for turn in cited if turn.is_user for name in names(turn.text)}
-    for anchor in _anchors(content) if told & here else ():
+    anchors = _anchors(content) if len([turn for turn in (*cited, *ahead) if turn.is_user]) > 1 else []
+    told = set(names(content)) if anchors else set()
+    said = " ".join(turn.text for turn in cited if turn.is_user)
+    for anchor in anchors if told.intersection(WORD.findall(said)) else ():
         homes = [set(names(part)) for _, part in _said_with(anchor, [*ahead, *cited])]
         if homes and all(home and home.isdisjoint(told) for home in homes):
             return f"{anchor} was said of {min(homes[0])}"

@@ -22,8 +22,9 @@ def _numbers(text: str) -> set[str]:
 
 def _in_several_words(text: str) -> Iterator[str]:
     """The English numbers of several words: "three hundred and twenty thousand" is 320000, "twenty-five" is 25."""
+    words = WORD.findall(text)
     done, group, several = 0, 0, False
-    for word in [*WORD.findall(text), ""]:
+    for word in [*words, ""] if not _SPELT_PARTS.isdisjoint(words) else ():
         number, scale = NUMBERS.get(word, 0), int(SCALES.get(word, 0)) if word in _SPELT_SCALES else 0
         if number and (not group or (number < 10 and group % 100 >= 20 and not group % 10) or not group % 100):
             group, several = group + number, several or group > 0
@@ -37,6 +38,8 @@ def _in_several_words(text: str) -> Iterator[str]:
 
 
 _SPELT_SCALES = frozenset("hundred thousand million billion".split())
+_SPELT_PARTS = _SPELT_SCALES | {word for word, number in NUMBERS.items() if number >= 20}
+"""Words of which a number of several words has one."""
 
 
 _ALL_NUMBERS = NUMBERS | {

@@ -29,7 +29,7 @@ def unsaid_name(content: str, said: str) -> str | None:
     known |= {name for one in (*_LANGUAGES, *_PLACES) if not known.isdisjoint(one) for name in one}
     stems = {stem(word) for word in known}
     initials = _initials(said)
-    known |= _written_out(content, initials)
+    known |= _written_out(content, initials) if initials else set()
     content = _HYPHENED.sub(lambda word: _joined_up(word[0]) if _joined_up(word[0]) in known else word[0], content)
     for name in names(content):
         plain = name.casefold()
