@@ -78,14 +78,13 @@ _SPOKEN_FULLY = 5
 def _deferred(content: str, by_user: Sequence[str], by_agent: Sequence[str], earlier: Sequence[str]) -> str | None:
     """Finds a part of a claim whose words are the agent's, if the user put it off or spoke of something else."""
     own = content_words(words_of(" ".join([*by_user, *earlier])))
-    replied = content_words(words_of(by_user[-1]))
     theirs = content_words(words_of(" ".join(by_agent)))
-    reply = by_user[-1]
-    first = words_of(reply)[:1]
-    defers = _DEFERS.search(reply) is not None
+    reply = words_of(by_user[-1])
+    replied = content_words(reply)
+    defers = _DEFERS.search(by_user[-1]) is not None
     elsewhere = (
-        _REPLY.isdisjoint(first)
-        and len(words_of(reply)) >= _SPOKEN_FULLY
+        _REPLY.isdisjoint(reply[:1])
+        and len(reply) >= _SPOKEN_FULLY
         and not any(text.rstrip().endswith("?") for text in by_agent)
     )
     for part in _PARTS.split(content):

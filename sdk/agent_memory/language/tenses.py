@@ -96,7 +96,7 @@ _SAID_PAST = frozenset(
     during whether been""".split()
 )
 """Words with which a claim says that something was."""
-_LASTING = frozenset("now still since currently always already anymore longer today 've i've we've they've".split())
+_LASTING = frozenset("now still since currently always already anymore longer today i've we've they've".split())
 """Words with which a past reaches until now."""
 _AM = frozenset("is are am i'm he's she's it's we're they're you're that's there's".split())
 _HAVE = frozenset("have has got having own owns".split())
