@@ -33,6 +33,8 @@ FAULTS = {
     "hang": "timeout",
     "drip": "timeout",
     "reset": "unreachable",
+    "broken off": "unreachable",
+    "wrong encoding": "unreachable",
     "HTML 200": "no_api_answer",
     "error 200": "no_api_answer",
     "empty 200": "no_api_answer",

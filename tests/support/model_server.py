@@ -42,6 +42,8 @@ MISBEHAVIOURS = (
     "hang",
     "drip",
     "reset",
+    "broken off",
+    "wrong encoding",
     "truncated",
     "refusal",
     "wrong schema",
@@ -76,8 +78,14 @@ class ModelServer:
             raise ConnectionResetError
         status, headers, body = _PLAIN.get(mode) or await self._made(service, mode, request)
         data = body.encode()
+        if mode == "wrong encoding":
+            headers = headers | {"content-encoding": "gzip"}
         lines = [f"HTTP/1.1 {status} X", f"content-length: {len(data)}", *(f"{n}: {v}" for n, v in headers.items())]
         writer.write("\r\n".join([*lines, "", ""]).encode())
+        if mode == "broken off":
+            writer.write(data[: len(data) // 2])
+            await writer.drain()
+            raise ConnectionResetError
         for start in range(0, len(data), 1) if mode == "drip" else [0]:
             writer.write(data[start : start + 1] if mode == "drip" else data)
             await writer.drain()

@@ -88,6 +88,19 @@ def test_a_long_wait_is_kept_by_all_callers(error):
     simulated(main())
 
 
+def test_a_service_is_tried_after_an_hour_whatever_it_asked_for():
+    async def main() -> None:
+        endpoint, service = Endpoint(POLICY), Service(down(99_999_999_999_999.0, "throttled"))
+        await fails(endpoint, service)
+        await asyncio.sleep(3599)
+        assert (await fails(endpoint, service)).retry_after == pytest.approx(1)
+        service.error = None
+        await asyncio.sleep(1.1)
+        assert await endpoint.ask(service) == "done"
+
+    simulated(main())
+
+
 def test_a_short_wait_is_kept_by_calls_that_had_begun_elsewhere():
     async def main() -> None:
         endpoint, service = Endpoint(POLICY), Service(down(3.0, "throttled"))

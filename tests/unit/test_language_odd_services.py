@@ -6,6 +6,7 @@ has no usable answer; steps cut the input in halves then.
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import re
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 from dialect_servers import FACT, GOOD, Json, completion
 from pytest_httpserver import HTTPServer
+from tcp_server import tcp_server
 from werkzeug import Request, Response
 
 from agent_memory.errors import ModelError
@@ -116,6 +118,48 @@ async def test_gzip_that_is_broken_is_a_fault_that_may_pass(odd):
     with pytest.raises(ModelError) as caught:
         await service.ask()
     assert (caught.value.retryable, service.calls) == (True, 2)
+
+
+HALF = json.dumps(completion(json.dumps(GOOD))[1]).encode()[:90]
+_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+BROKEN_OFF = {
+    "less than was promised": _HEAD + b"content-length: 9999\r\n\r\n" + HALF,
+    "a chunk of no length": _HEAD + b"transfer-encoding: chunked\r\n\r\nZZ\r\nhello\r\n0\r\n\r\n",
+    "another encoding": _HEAD + b"content-encoding: gzip\r\ncontent-length: 90\r\n\r\n" + HALF,
+}
+
+
+@pytest.mark.parametrize("adapter", [OpenAIChat, AnthropicChat])
+@pytest.mark.parametrize("name", BROKEN_OFF)
+async def test_an_answer_that_breaks_off_is_a_fault_that_may_pass(name: str, adapter: type[OpenAIChat | AnthropicChat]):
+    calls = 0
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal calls
+        await reader.readuntil(b"\r\n\r\n")
+        calls += 1
+        writer.write(BROKEN_OFF[name])
+        await writer.drain()
+
+    async with tcp_server(answer) as url:
+        chat = adapter("m", base_url=f"{url}/v1", api_key="k", retries=QUICK)
+        with pytest.raises(ModelError, match=r"m broke off its answer: \w") as caught:
+            await chat.run(EXTRACT, TALK)
+        await chat.close()
+    assert (caught.value.retryable, caught.value.fault, calls) == (True, "unreachable", 2)
+
+
+async def test_a_connection_that_is_reset_is_named():
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.transport.abort()
+
+    async with tcp_server(answer) as url:
+        chat = OpenAIChat("m", base_url=f"{url}/v1", api_key="k", retries=RetryPolicy(attempts=1))
+        with pytest.raises(ModelError, match=r"cannot be reached: .*\w.*\.") as caught:
+            await chat.run(EXTRACT, TALK)
+        await chat.close()
+    assert caught.value.fault == "unreachable"
 
 
 @pytest.mark.parametrize("packed", [False, True])

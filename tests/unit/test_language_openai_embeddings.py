@@ -1,4 +1,5 @@
 import asyncio
+import gzip
 import json
 import logging
 import math
@@ -9,6 +10,7 @@ from werkzeug import Request, Response
 
 from agent_memory.errors import ConfigurationError, ModelError
 from agent_memory.language.openai_embeddings import OpenAIEmbeddings
+from agent_memory.language.openai_protocol import LARGEST_BODY
 from agent_memory.language.retries import RetryPolicy
 from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.text.tokens import ApproximateTokens, TiktokenCounter
@@ -183,4 +185,26 @@ async def test_faults_are_retried_as_for_chat(script):
     with pytest.raises(ModelError, match="503 - busy") as caught:
         await model.embed(["a"])
     assert caught.value.retryable
+    await model.close()
+
+
+@pytest.mark.parametrize("packed", [False, True])
+async def test_a_huge_body_is_not_read_to_its_end(script, packed):
+    body = b" " * (6 * LARGEST_BODY)
+    headers = {"content-encoding": "gzip"} if packed else {}
+    script.first = [Response(gzip.compress(body) if packed else body, 200, headers)]
+    model = adapter(script, retries=RetryPolicy(attempts=1))
+    with pytest.raises(ModelError, match="more than 8 MB") as caught:
+        await model.embed(["a"])
+    assert (caught.value.retryable, caught.value.fault) == (True, "no_api_answer")
+    await model.close()
+
+
+async def test_a_full_batch_of_long_vectors_is_no_huge_body(script):
+    """With all of their decimals and an indented line for each number, as some services write them."""
+    model = adapter(script, dimensions=3072, retries=RetryPolicy(attempts=1))
+    long = [-1.2345678901234567e-05] * 3072
+    items = [{"index": index, "embedding": long} for index in range(256)]
+    script.first = [Response(json.dumps({"data": items}, indent=6), mimetype="application/json")]
+    assert len((await model.embed(["a"] * 256)).vectors) == 256
     await model.close()

@@ -63,7 +63,7 @@ async def call_errors(library: Any, base: type[Exception], model: str, timeout: 
     except (TimeoutError, library.APITimeoutError) as error:
         raise timed_out(model, timeout) from error
     except library.APIConnectionError as error:
-        raise unreachable(model, error.__cause__ or error) from error
+        raise unreachable(model, error) from error
     except library.APIStatusError as error:
         body = getattr(error, "body", None)  # what litellm raises by itself has neither
         headers = getattr(getattr(error, "response", None), "headers", None)
@@ -71,6 +71,20 @@ async def call_errors(library: Any, base: type[Exception], model: str, timeout: 
         raise status_error(model, error.status_code, message, body, headers) from error
     except base as error:
         raise no_api_answer(model, str(error)) from error
+    except Exception as error:
+        # The clients pass on what their HTTP library raises while a body is read.
+        if is_broken_connection(error):
+            message = f"{model} broke off its answer: {_reason(error)}."
+            raise ModelError(message, retryable=True, fault="unreachable") from error
+        raise
+
+
+_HTTP_LIBRARIES = frozenset({"aiohttp", "httpx", "httpx2", "httpcore", "httpcore2"})
+
+
+def is_broken_connection(error: BaseException) -> bool:
+    """Whether a connection or an HTTP library failed: it was refused or reset, or a body broke off."""
+    return isinstance(error, OSError) or type(error).__module__.split(".")[0] in _HTTP_LIBRARIES
 
 
 def _said(body: object) -> str | None:
@@ -153,9 +167,17 @@ def timed_out(model: str, timeout: float) -> ModelError:
     return ModelError(f"{model} did not answer within {timeout:g} s.", retryable=True, fault="timeout")
 
 
-def unreachable(model: str, reason: object) -> ModelError:
+def unreachable(model: str, error: BaseException) -> ModelError:
     """The error for a service that cannot be reached."""
-    return ModelError(f"{model} cannot be reached: {reason}.", retryable=True, fault="unreachable")
+    return ModelError(f"{model} cannot be reached: {_reason(error)}.", retryable=True, fault="unreachable")
+
+
+def _reason(error: BaseException) -> str:
+    """What the innermost error with a message says: a client's own is general, and that of a reset is empty."""
+    said, cause = str(error), error.__cause__ or error.__context__
+    while cause is not None:
+        said, cause = str(cause) or said, cause.__cause__ or cause.__context__
+    return said.rstrip(".")[:LONGEST_MESSAGE] or type(error).__name__
 
 
 def no_api_answer(model: str, problem: str) -> ModelError:

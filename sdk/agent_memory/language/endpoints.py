@@ -28,8 +28,9 @@ from agent_memory.telemetry import model_pauses, models_paused
 
 T = TypeVar("T")
 
-LONGEST_REQUESTED = timedelta(days=365).total_seconds()
-"""Maximum wait, in seconds: a longer one does not fit into a date."""
+LONGEST_REQUESTED = timedelta(hours=1).total_seconds()
+"""Maximum wait, in seconds, that a service may ask for; then one call tries it. A choice: a gateway with a wrong clock
+asks for years."""
 _TOLERANCE = 0.01
 """Seconds by which a timer may be early."""
 FULL_SPEED = 16

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from agent_memory.errors import ModelError
 from agent_memory.extras import require
-from agent_memory.language.clients import LazyClient, no_api_answer, status_error, timed_out, unreachable
+from agent_memory.language.clients import (
+    LazyClient,
+    is_broken_connection,
+    no_api_answer,
+    status_error,
+    timed_out,
+    unreachable,
+)
 from agent_memory.language.dialects import Dialect
 from agent_memory.language.requests import Completion, Request, quota_of
 from agent_memory.language.service_chat import ChatOptions, ServiceChat
@@ -22,7 +29,6 @@ if TYPE_CHECKING:
     from google.genai.types import GenerateContentResponse
 
 ADDRESS = "https://generativelanguage.googleapis.com"
-_HTTP_LIBRARIES = frozenset({"aiohttp", "httpx", "httpx2", "httpcore"})
 _CUT_OFF = "MAX_TOKENS"
 _STOPPED = frozenset({"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"})
 _RETRY_DELAY = linear(r"""['"]retryDelay['"]: ['"](\d+)""")
@@ -128,6 +134,6 @@ async def _errors(model: str, timeout: float) -> AsyncIterator[None]:
     except ValueError as error:
         raise no_api_answer(model, str(error)) from error
     except Exception as error:
-        if isinstance(error, OSError) or type(error).__module__.split(".")[0] in _HTTP_LIBRARIES:
+        if is_broken_connection(error):
             raise unreachable(model, error) from error
         raise

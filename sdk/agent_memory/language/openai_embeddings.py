@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from agent_memory.language.openai_client import OpenAIConnection, TokenProvider, model_errors
+from agent_memory.language.openai_protocol import LARGEST_BODY, read_body
 from agent_memory.language.service_embeddings import EmbeddingOptions, ServiceEmbeddings
 
 if TYPE_CHECKING:
     import openai
+
+_BYTES_PER_NUMBER = 40
+"""Maximum bytes of a vector's number in JSON, each on an indented line of its own."""
 
 
 class OpenAIEmbeddings(ServiceEmbeddings):
@@ -62,8 +66,11 @@ class OpenAIEmbeddings(ServiceEmbeddings):
 
     async def _ask(self, batch: list[str], parameters: dict[str, Any]) -> str:
         client = await self._connection.client()
-        async with model_errors(self._model, self._timeout):
-            response = await client.embeddings.with_raw_response.create(
+        async with (
+            model_errors(self._model, self._timeout),
+            client.embeddings.with_streaming_response.create(
                 model=self._model, input=batch, encoding_format="float", **parameters
-            )
-            return str(response.text)
+            ) as answer,
+        ):
+            most = LARGEST_BODY + len(batch) * self._dimensions * _BYTES_PER_NUMBER
+            return await read_body(answer.iter_bytes(), self._model, most)

@@ -202,17 +202,17 @@ def read_responses(body: str, model: str, headers: Mapping[str, str] | None = No
     return Completion(text, usage, reason != "max_output_tokens", trouble, thought, quota_of(headers or {}))
 
 
-async def read_body(chunks: AsyncIterator[bytes], model: str) -> str:
+async def read_body(chunks: AsyncIterator[bytes], model: str, most: int = LARGEST_BODY) -> str:
     """A response as text.
 
     Raises:
-        ModelError: retryable, if it is larger than `LARGEST_BODY`.
+        ModelError: retryable, if it is larger than `most` bytes.
     """
     body = bytearray()
     async for chunk in chunks:
         body += chunk
-        if len(body) > LARGEST_BODY:
-            raise no_api_answer(model, f"it is more than {LARGEST_BODY // 1_000_000} MB")
+        if len(body) > most:
+            raise no_api_answer(model, f"it is more than {most // 1_000_000} MB")
     return body.decode(errors="replace")
 
 
