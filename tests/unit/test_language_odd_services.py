@@ -278,11 +278,20 @@ async def test_what_is_odd_beside_a_good_answer_costs_nothing(odd, name: str):
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
-async def test_a_number_that_is_none_costs_its_memory_alone(odd, number: str):
+async def test_a_number_that_is_none_costs_nothing_but_the_number(odd, number: str):
     wrong = json.dumps(FACT | {"content": "User goes to Hawaii", "confidence": 0}).replace(
         '"confidence": 0', f'"confidence": {number}'
     )
     service = odd(said(f'{{"worth_extracting": true, "memories": [{json.dumps(FACT)}, {wrong}]}}'))
     answer = await service.ask()
+    assert [memory.content for memory in answer.output.memories] == [FACT["content"], "User goes to Hawaii"]
+    assert answer.output.memories[1].confidence == (1.0 if number in ("Infinity", "1e999") else 0.8)
+    assert answer.rejected == []
+
+
+async def test_half_a_character_in_an_envelope_is_left_out(odd):
+    body = json.dumps(completion(ANSWER)[1]).replace('"role": "assistant"', '"role": "assistant", "name": "\\ud83d"')
+    service = odd(raw(body.replace(FACT["content"], FACT["content"] + "\\ud83d")))
+    answer = await service.ask()
     assert [memory.content for memory in answer.output.memories] == [FACT["content"]]
-    assert len(answer.rejected) == 1
+    assert service.calls == 1

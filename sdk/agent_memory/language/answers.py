@@ -7,6 +7,7 @@ wrong; an answer that is one document (a summary, a profile) must be whole, beca
 from __future__ import annotations
 
 import json
+import math
 import re
 import types
 from dataclasses import dataclass, replace
@@ -35,7 +36,8 @@ from agent_memory.language.tasks import (
     SummarizeInput,
     Task,
 )
-from agent_memory.models import TYPE_ALIASES
+from agent_memory.models import TYPE_ALIASES, FactKind, MemoryType
+from agent_memory.text.halves import without_halves
 from agent_memory.text.patterns import linear
 
 Json = dict[str, Any]
@@ -174,7 +176,7 @@ def parse_json(text: str, *, salvage: bool = True) -> ParsedJson:
     Raises:
         UnusableAnswer: there is none, or it is broken and not to be salvaged or too long for it.
     """
-    text = _THOUGHTS.sub("", text)
+    text = without_halves(_THOUGHTS.sub("", text))
     opening = _OPENING.search(text) or _OPENING_OF_TEXTS.search(text)
     if opening is None:
         raise UnusableAnswer("there is no JSON in it")
@@ -343,28 +345,72 @@ def shape_memory(item: Json, data: ExtractInput, *, complete: bool = True) -> Js
         Ungrounded: there is no evidence for it.
     """
     shaped = {key: value for key, value in item.items() if value is not None}
+    for name in (*_CONTENTS, "quote"):
+        if isinstance(shaped.get(name), list):
+            shaped[name] = " ".join(_texts(shaped[name]))
     if name_of_content := next((name for name in _CONTENTS if isinstance(shaped.get(name), str)), None):
         shaped.setdefault("content", shaped[name_of_content])
     shaped.setdefault("type", shaped.pop("memory_type", "fact"))
     if "confidence_score" in shaped:
         shaped.setdefault("confidence", shaped.pop("confidence_score"))
-    name = str(shaped["type"]).lower()
-    shaped["type"], kind = TYPE_ALIASES.get(name, (name, None))
+    name = str(shaped["type"]).strip().lower()
+    shaped["type"], kind = TYPE_ALIASES.get(name, (name if name in get_args(MemoryType) else "fact", None))
     if ours := custom_kind(shaped.get("kind"), data.custom) or custom_kind(name, data.custom):
         shaped["type"], shaped["kind"] = "fact", ours
-    if isinstance(shaped.get("kind"), str):
-        shaped["kind"] = shaped["kind"].lower()
+    named = str(shaped.pop("kind", "")).strip().lower()
+    # Among the kinds of an operator, an unknown one is a memory that nobody asked for.
+    if named in get_args(FactKind) or (named and data.custom is not None):
+        shaped["kind"] = named
     elif kind and shaped["type"] == "fact":
         shaped["kind"] = kind
-    if not isinstance(shaped.get("metadata"), dict):  # bad metadata is no reason to lose a memory
+    # What stands beside the content is no reason to lose a memory.
+    if not isinstance(shaped.get("metadata"), dict):
         shaped.pop("metadata", None)
-    if isinstance(shaped.get("turns"), str):
-        shaped["turns"] = [shaped["turns"]]
+    if "tags" in shaped:
+        shaped["tags"] = _texts(shaped["tags"])
+    for rated in ("confidence", "importance"):
+        if (share := _share(shaped.pop(rated, None))) is not None:
+            shaped[rated] = share
+    shaped["turns"] = _refs(shaped.get("turns"), {turn.ref for turn in data.turns})
     if complete and not (shaped.get("quote") and shaped.get("turns")):
-        content, quote, refs = shaped.get("content"), shaped.get("quote"), shaped.get("turns", [])
-        if isinstance(content, str) and isinstance(quote, str | None) and isinstance(refs, list):
-            shaped["quote"], shaped["turns"] = find_evidence(content, quote, refs, data.turns)
+        content, quote = shaped.get("content"), shaped.get("quote")
+        if isinstance(content, str) and isinstance(quote, str | None):
+            shaped["quote"], shaped["turns"] = find_evidence(content, quote, shaped["turns"], data.turns)
     return shaped
+
+
+def _texts(value: object) -> list[str]:
+    """The texts in a list, or a text alone."""
+    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str) and one.strip()]
+
+
+_PERCENT = linear(r"^\s*(-?\d{1,3}(?:\.\d{1,9})?)\s*%\s*$")
+_NUMBER = linear(r"(?i)\b(?:turns?[\s_#:-]*|t)?(\d{1,9})\b")
+"""The number of a turn, however a model writes its ref: "t1", "T1", "turn 1", "1", several in one text."""
+
+
+def _share(value: object) -> float | None:
+    """A number from 0 to 1; a larger one is 1. None if it is no number, or below 0."""
+    if isinstance(value, str):
+        percent = _PERCENT.match(value)
+        value = float(percent[1]) / 100 if percent else value
+    try:
+        share = float(value) if isinstance(value, str | int | float) else math.nan
+    except (ValueError, OverflowError):
+        return None
+    return min(share, 1.0) if share >= 0 else None
+
+
+def _refs(value: object, known: set[str]) -> list[str]:
+    """The refs of turns that a model names as text, as a number, as an object with one, or as a list of those."""
+    if isinstance(value, list):
+        return [ref for one in value for ref in _refs(one, known)]
+    if isinstance(value, dict):
+        return _refs([value[name] for name in ("ref", "turn", "id") if name in value], known)
+    if not isinstance(value, str | int) or value in known:
+        return [str(value)] if value in known else []
+    found = [f"t{number}" for number in _NUMBER.findall(str(value))]
+    return found or [str(value)]
 
 
 def _validated(model: type[BaseModel], item: Json, label: str, rejected: list[str]) -> BaseModel:

@@ -172,6 +172,9 @@ def ground_memory(
         raise Ungrounded("it cites no turn that may be a source")
     said = {turn.ref: quote for turn in cited if (quote := find_quote(memory.quote, turn.content))}
     if not said:
+        by_users = [turn for turn in cited if turn.role == "user"]
+        said = {turn.ref: quote for turn in by_users if (quote := find_tidied(memory.quote, turn.content))}
+    if not said:
         raise Ungrounded("its quote is not in the turns that it cites")
     by_user = {turn.ref: said[turn.ref] for turn in cited if turn.ref in said and turn.role == "user"}
     if memory.type == "fact" and not by_user:
@@ -287,6 +290,14 @@ def find_evidence(
     if sentence is None:
         raise Ungrounded("it has no quote, and none can be found for it")
     return sentence, list(refs)
+
+
+def find_tidied(quote: str, text: str) -> str | None:
+    """The sentences of a text that a quote shortens or tidies; None unless they have all of its telling words."""
+    wanted = _telling_words(folded(quote))
+    parts = [part for part in sentences(folded(text)) if wanted & _telling_words(part)]
+    whole = next((part for part in parts if wanted <= _telling_words(part)), " ".join(parts))
+    return find_quote(whole, text) if wanted and wanted <= _telling_words(whole) else None
 
 
 def _closest_sentence(content: str, text: str) -> str | None:

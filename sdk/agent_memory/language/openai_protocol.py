@@ -16,6 +16,7 @@ from agent_memory.language.dialects import Dialect
 from agent_memory.language.requests import Completion, Request, quota_of
 from agent_memory.language.tasks import Data
 from agent_memory.models import Usage
+from agent_memory.text.halves import without_halves
 
 Arguments = dict[str, Any]
 _FILTERED = "a content filter stopped it"
@@ -218,6 +219,6 @@ async def read_body(chunks: AsyncIterator[bytes], model: str, most: int = LARGES
 
 def _read(kind: type[D], body: str, model: str, problem: str) -> D:
     try:
-        return kind.model_validate_json(body.removeprefix("\ufeff"))
+        return kind.model_validate_json(without_halves(body.removeprefix("\ufeff")))
     except ValidationError as error:
         raise no_api_answer(model, problem) from error
