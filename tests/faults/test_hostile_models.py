@@ -14,6 +14,7 @@ import pytest
 from model_server import DIMENSIONS, MISBEHAVIOURS, ModelServer, model_server
 
 from agent_memory import AsyncMemory, Cadence
+from agent_memory.language.endpoints import MOST_REFUSED
 from agent_memory.language.openai_chat import OpenAIChat
 from agent_memory.language.openai_embeddings import OpenAIEmbeddings
 from agent_memory.language.retries import RetryPolicy
@@ -51,11 +52,12 @@ OF_EMBEDDINGS = FAULTS | {
     "wrong dimensions": "dimensions",
 }
 FINAL_OF_CHAT = {"refusal", "wrong schema", "huge answer", "content filter"}
+FINAL_OF_EMBEDDINGS = {"content filter", "zeros", "nulls"}
 
 
 def test_the_catalogue_is_whole():
-    assert set(FAULTS) | FINAL_OF_CHAT | {"wrong dimensions"} == set(MISBEHAVIOURS)
-    assert set(OF_EMBEDDINGS) | {"refusal", "content filter"} == set(MISBEHAVIOURS)
+    assert set(FAULTS) | FINAL_OF_CHAT | {"wrong dimensions", "zeros", "nulls"} == set(MISBEHAVIOURS)
+    assert set(OF_EMBEDDINGS) | FINAL_OF_EMBEDDINGS | {"refusal"} == set(MISBEHAVIOURS)
 
 
 @asynccontextmanager
@@ -130,22 +132,52 @@ async def test_a_fault_of_the_service_costs_nothing_but_time(tmp_path, service, 
         assert (await memory.health()).ok
 
 
-@pytest.mark.parametrize(
-    ("service", "mode"), [("chat", mode) for mode in sorted(FINAL_OF_CHAT)] + [("embeddings", "content filter")]
-)
+FINAL = [("chat", mode) for mode in sorted(FINAL_OF_CHAT)] + [
+    ("embeddings", mode) for mode in sorted(FINAL_OF_EMBEDDINGS)
+]
+
+
+@pytest.mark.parametrize(("service", "mode"), FINAL)
 async def test_a_final_answer_becomes_a_dead_letter_that_can_be_replayed(tmp_path, service, mode):
     async with world(tmp_path) as (server, memory):
-        server.mode[service] = mode
+        server.mode[service], server.only = mode, "Ana"
         await tell(memory)
         found = await until(memory, lambda health: health.dead_letters > 0)
         assert found.ok  # the service answers
         assert any("dead letters; the newest is of " in warning for warning in found.warnings)
         assert await memory.drain(timeout=300) == 0
+        assert {turn for letter in await memory.dead_letters() for turn in letter.turn_ids} == {
+            turn.id for turn in await memory.user("alice").thread("t").turns() if "Ana" in turn.content
+        }
+        assert len(await memory.user("alice").memories(types=["fact"])) == len(FACTS) - 1
         server.mode[service] = "good"
         for letter in await memory.dead_letters():
             await memory.replay(letter.id)
         assert await memory.dead_letters() == []
         await assert_nothing_is_lost(memory)
+
+
+@pytest.mark.parametrize(("service", "mode"), FINAL)
+async def test_a_service_without_a_usable_answer_to_anything_is_left_alone(tmp_path, service, mode):
+    async with world(tmp_path) as (server, memory):
+        server.mode[service] = mode
+        await tell(memory)
+        found = await until(memory, lambda health: of(health, service).fault == "unusable")
+        assert not found.ok
+        assert found.unprocessed_turns > 0
+        others = [memory.user(f"user {number}") for number in range(8)]
+        for user in others:
+            await user.thread("t").add_many([{"role": "user", "content": fact} for fact in FACTS])
+        assert await memory.drain(timeout=1) > 0
+        given_up = [turn for letter in await memory.dead_letters() for turn in letter.turn_ids]
+        assert len(given_up) <= MOST_REFUSED
+        server.mode[service] = "good"
+        assert await memory.drain(timeout=300) == 0
+        for letter in await memory.dead_letters():
+            await memory.replay(letter.id)
+        for user in (memory.user("alice"), *others):
+            assert {fact.content for fact in await user.memories(types=["fact"])} == {fact[6:] for fact in FACTS}
+        assert (await memory.health()).ok
 
 
 async def test_a_spent_quota_is_asked_for_a_few_times_only(tmp_path):

@@ -49,15 +49,21 @@ MISBEHAVIOURS = (
     "wrong schema",
     "huge answer",
     "wrong dimensions",
+    "zeros",
+    "nulls",
 )
 
 
 class ModelServer:
-    """`mode` says for `chat` and `embeddings` how it behaves: `good`, or one of `MISBEHAVIOURS`. It counts calls."""
+    """`mode` says for `chat` and `embeddings` how it behaves: `good`, or one of `MISBEHAVIOURS`. It counts calls.
+
+    It misbehaves `only` for requests with this text.
+    """
 
     def __init__(self) -> None:
         self.mode = {"chat": "good", "embeddings": "good"}
         self.calls: Counter[str] = Counter()
+        self.only = ""
         self.url = ""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -70,7 +76,7 @@ class ModelServer:
         request = json.loads(await reader.readexactly(length))
         service = "embeddings" if "/embeddings" in head.split("\r\n", 1)[0] else "chat"
         self.calls[service] += 1
-        mode = self.mode[service]
+        mode = self.mode[service] if self.only in json.dumps(request) else "good"
         if mode == "hang":
             await asyncio.sleep(60)
         if mode == "reset":
@@ -122,7 +128,11 @@ async def _embeddings(request: Any, mode: str) -> Any:
         vectors = [vector[:5] for vector in vectors]
     elif mode == "huge answer":
         vectors = vectors * 40
-    items = [{"index": number, "embedding": list(vector)} for number, vector in enumerate(vectors)]
+    fill = {"zeros": 0.0, "nulls": None}
+    items = [
+        {"index": number, "embedding": [fill[mode]] * len(vector) if mode in fill else list(vector)}
+        for number, vector in enumerate(vectors)
+    ]
     return {"data": items if mode != "wrong schema" else "none", "usage": {"prompt_tokens": 5}}
 
 

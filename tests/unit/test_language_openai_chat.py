@@ -277,7 +277,7 @@ async def test_broken_json_is_asked_for_again_before_it_is_repaired(script, chat
 @pytest.mark.req("S3-52")
 async def test_one_bad_item_of_three_is_dropped(script, chat):
     invented = FACT | {"content": "User is 40", "quote": "I am 40"}
-    script.answers = [memories(FACT, FACT | {"content": "x", "confidence": 14}, invented)]
+    script.answers = [memories(FACT, FACT | {"content": 14}, invented)]
     result = await chat.run(EXTRACT, TALK)
     assert [memory.content for memory in result.output.memories] == [FACT["content"]]
     assert len(result.rejected) == 2

@@ -202,7 +202,7 @@ export interface EndpointHealth {
   answers: boolean | null;
   failing_since: string | null;
   /**
-   * The last fault: timeout, unreachable, server_error, throttled, quota, credentials, not_found, refused, no_api_answer, dimensions or unknown.
+   * The last fault: timeout, unreachable, server_error, throttled, quota, credentials, not_found, refused, no_api_answer, unusable, dimensions or unknown.
    */
   fault: string | null;
   /** No call is made before this time. */

@@ -187,3 +187,9 @@ def no_api_answer(model: str, problem: str) -> ModelError:
     """
     message = f"{model} returned something that does not follow its protocol: {problem[:LONGEST_MESSAGE]}."
     return ModelError(message, retryable=True, fault="no_api_answer")
+
+
+def unusable(model: str, problem: object) -> ModelError:
+    """The error for a service that gives no usable answer to the control question, and so to nothing."""
+    message = f"{model} gives no usable answer to anything: {str(problem)[:LONGEST_MESSAGE]}"
+    return ModelError(message, retryable=True, fault="unusable")

@@ -31,6 +31,11 @@ T = TypeVar("T")
 LONGEST_REQUESTED = timedelta(hours=1).total_seconds()
 """Maximum wait, in seconds, that a service may ask for; then one call tries it. A choice: a gateway with a wrong clock
 asks for years."""
+QUESTION = "My locker code is 4711, and I moved to Lisbon in May."
+"""A plain statement, of which every model that works can make something."""
+MOST_REFUSED = 2
+"""Inputs in a row without a usable answer after which a service is asked the control question. A choice: a turn that a
+model refuses is searched for in halves, and costs one such question then."""
 _TOLERANCE = 0.01
 """Seconds by which a timer may be early."""
 FULL_SPEED = 16
@@ -67,6 +72,10 @@ class Endpoint:
         self._probing = False
         self._allowed: int | None = None
         """Maximum concurrent calls while it recovers; None: any number."""
+        self._refused = 0
+        """Inputs in a row without a usable answer."""
+        self._doubted = False
+        """Whether the control question has to be answered before anything else is asked."""
         self._under_way = 0
         """Calls that have not ended, of those that began in turn."""
         self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
@@ -101,6 +110,34 @@ class Endpoint:
             if _is_fault(error) and not self._pauses:  # the first of several concurrent calls to fail starts the pause
                 self._pause(error)
             raise
+
+    async def clear_doubt(self, control: Callable[[], Awaitable[object]]) -> None:
+        """Asks the control question if the service is in doubt.
+
+        Raises:
+            ModelError: as `ask`: retryable, if it still has no usable answer.
+        """
+        if self._doubted:
+            await self.ask(control)
+            self.accepted()
+
+    def accepted(self) -> None:
+        """Notes that an input got a usable answer."""
+        self._refused, self._doubted = 0, False
+
+    async def refused(self, control: Callable[[], Awaitable[object]]) -> None:
+        """Notes that an input got no usable answer. After several in a row, asks whether that is the service's fault.
+
+        Args:
+            control: asks the control question; raises a ModelError that is retryable if its answer cannot be used.
+
+        Raises:
+            ModelError: what the control question raised; the service pauses then.
+        """
+        self._refused += 1
+        if self._refused > MOST_REFUSED:
+            self._doubted = True
+            await self.clear_doubt(control)
 
     async def _probe(self, call: Callable[[], Awaitable[T]]) -> T:
         with self._lock:

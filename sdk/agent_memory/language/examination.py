@@ -11,7 +11,7 @@ from pydantic import Field
 
 from agent_memory.errors import AgentMemoryError, ModelError
 from agent_memory.language.defaults import default_chat, default_embeddings
-from agent_memory.language.endpoints import ModelRefused
+from agent_memory.language.endpoints import QUESTION, ModelRefused
 from agent_memory.language.roles import models_of, roles_off
 from agent_memory.language.service_chat import ServiceChat
 from agent_memory.language.service_embeddings import ServiceEmbeddings
@@ -20,7 +20,6 @@ from agent_memory.models import Usage
 from agent_memory.models.base import Model
 from agent_memory.settings import ChatRole
 
-QUESTION = "My locker code is 4711, and I moved to Lisbon in May."
 SLOW_CHAT, SLOW_EMBEDDINGS = 20.0, 2.0
 """Seconds above which the check gives advice: a third of an extraction's timeout; a context waits for at most 3 s."""
 
@@ -34,6 +33,7 @@ ADVICE: Mapping[str, str] = {
     "not_found": "There is no such model or deployment: correct its name, or the address.",
     "refused": "The service refuses every call: check the key, the address and the name.",
     "no_api_answer": "Something else answers at this address: an address of OpenAI's protocol ends with /v1 mostly.",
+    "unusable": "It answers, and its answers cannot be used: try another model.",
     "dimensions": "Add the length of the model's vectors: provider:model@dimensions.",
 }
 """What to change, by the fault of a service."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,14 +17,14 @@ from typing import Any, TypedDict, Unpack
 
 from agent_memory.errors import ModelError
 from agent_memory.language.answers import UnusableAnswer, read_answer
-from agent_memory.language.clients import RequestRejected
+from agent_memory.language.clients import RequestRejected, unusable
 from agent_memory.language.dialects import LARGEST_SIZE, Deployment, Dialect, ProtocolName, deployment
-from agent_memory.language.endpoints import shared_endpoint
+from agent_memory.language.endpoints import QUESTION, shared_endpoint
 from agent_memory.language.prompts import ModelParameters, PromptFolder
 from agent_memory.language.requests import Completion, Request
 from agent_memory.language.retries import RetryPolicy
-from agent_memory.language.tasks import In, Out, Task, TaskResult
-from agent_memory.models import EndpointHealth, Usage
+from agent_memory.language.tasks import EXTRACT, ExtractInput, In, Out, Task, TaskResult, TurnView
+from agent_memory.models import EndpointHealth, Usage, now
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +35,10 @@ repeats itself."""
 
 ANSWER_RETRIES = 2
 """How often an unusable answer is requested again, by default."""
+
+
+Gate = Callable[[Callable[[], Awaitable[Completion]]], Awaitable[Completion]]
+"""Makes a call, at once or in turn."""
 
 
 class ChatOptions(TypedDict, total=False):
@@ -108,17 +112,25 @@ class ServiceChat(ABC):
                 retryable if it refused the request, or none of its answers could be used.
             ConfigurationError: the task's prompt is missing or broken.
         """
-        first = Request.make(task, data, self._prompts.load(task.name), self._model, self._parameters)
+        request = Request.make(task, data, self._prompts.load(task.name), self._model, self._parameters)
+        await self._endpoint.clear_doubt(self._control)
+        try:
+            result = await self._run(task, data, request)
+        except ModelError as error:
+            if not error.retryable:
+                await self._endpoint.refused(self._control)
+            raise
+        self._endpoint.accepted()
+        return result
+
+    async def _run(self, task: Task[In, Out], data: In, first: Request) -> TaskResult[Out]:
         request = replace(first, size=self._deployment.sizes.get(task.name, 1))
         usage, problem, spelled = Usage(), UnusableAnswer(), False
         for left in reversed(range(self._answer_retries + 1)):
             completion, dialect = await self._complete(request, spelled=spelled)
             usage += completion.usage
             try:
-                if completion.trouble is not None:
-                    raise UnusableAnswer(completion.trouble)
-                if len(completion.text) > LONGEST_ANSWER:
-                    raise UnusableAnswer(f"it is longer than {LONGEST_ANSWER} characters")
+                _require_text(completion)
                 if not completion.whole and left:
                     request = replace(request, size=_roomier(request, dialect, completion))
                     raise UnusableAnswer("it was cut off at the limit of its length")
@@ -141,6 +153,24 @@ class ServiceChat(ABC):
             cost=usage.model_dump(),
         ) from problem
 
+    async def _control(self) -> None:
+        """Asks for the memories in a plain statement.
+
+        Raises:
+            ModelError: retryable, if the service gives no usable answer to that either.
+        """
+        turn = TurnView(ref="t1", role="user", content=QUESTION, created_at=now())
+        data = ExtractInput(turns=[turn])
+        request = Request.make(EXTRACT, data, self._prompts.load(EXTRACT.name), self._model, self._parameters)
+        try:
+            completion, _ = await self._complete(
+                replace(request, size=LARGEST_SIZE), spelled=True, gate=lambda call: call()
+            )
+            _require_text(completion)
+            read_answer(EXTRACT, completion.text, data)
+        except (RequestRejected, UnusableAnswer) as error:
+            raise unusable(self._model, error) from error
+
     async def close(self) -> None:
         """Closes the connection, unless it came with a client from outside. Harmless when called twice."""
         await self._close()
@@ -158,15 +188,18 @@ class ServiceChat(ABC):
     @abstractmethod
     async def _close(self) -> None: ...
 
-    async def _complete(self, request: Request, *, spelled: bool) -> tuple[Completion, Dialect]:
+    async def _complete(
+        self, request: Request, *, spelled: bool, gate: Gate | None = None
+    ) -> tuple[Completion, Dialect]:
         """Asks in the dialect that this deployment is known to take, and finds a simpler one if it takes less."""
         dialect = self._deployment.dialect
         if spelled and not dialect.shows_schema:
             dialect = replace(dialect, spelled=True)
         tried = {dialect}
+        ask = gate or self._endpoint.ask
         while True:
             try:
-                completion = await self._endpoint.ask(partial(self._ask, request, dialect))
+                completion = await ask(partial(self._ask, request, dialect))
             except RequestRejected as error:
                 simpler = dialect.without(error.detail, tried)
                 if simpler is not None:
@@ -181,6 +214,13 @@ class ServiceChat(ABC):
                 if len(tried) > 1:
                     self._deployment.learn(replace(dialect, spelled=self._deployment.dialect.spelled))
                 return completion, dialect
+
+
+def _require_text(completion: Completion) -> None:
+    if completion.trouble is not None:
+        raise UnusableAnswer(completion.trouble)
+    if len(completion.text) > LONGEST_ANSWER:
+        raise UnusableAnswer(f"it is longer than {LONGEST_ANSWER} characters")
 
 
 def _roomier(request: Request, dialect: Dialect, completion: Completion) -> int:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, TypedDict, Unpack
 
 from pydantic import FiniteFloat, ValidationError
 
 from agent_memory.errors import ModelError
-from agent_memory.language.clients import RequestRejected, no_api_answer
-from agent_memory.language.endpoints import ModelRefused, shared_endpoint
+from agent_memory.language.clients import RequestRejected, no_api_answer, unusable
+from agent_memory.language.endpoints import QUESTION, ModelRefused, shared_endpoint
 from agent_memory.language.retries import RetryPolicy
 from agent_memory.language.tasks import Data, Embedded, Vector
 from agent_memory.language.vectors import unit
@@ -87,8 +87,16 @@ class ServiceEmbeddings(ABC):
         """
         vectors: list[Vector] = []
         tokens = 0
+        if texts:
+            await self._endpoint.clear_doubt(self._control)
         for batch in await asyncio.to_thread(self._batches, texts):
-            response = await self._create(batch)
+            try:
+                response = await self._create(batch, self._endpoint.ask)
+            except ModelError as error:
+                if not error.retryable:
+                    await self._endpoint.refused(self._control)
+                raise
+            self._endpoint.accepted()
             vectors += (unit(item.embedding) for item in response.data)
             tokens += (response.usage and response.usage.prompt_tokens) or 0
         return Embedded(vectors, Usage(embedded_texts=len(texts), embedded_tokens=tokens))
@@ -118,18 +126,31 @@ class ServiceEmbeddings(ABC):
             _log.warning("%d texts are longer than %d tokens; their ends are not embedded.", cut, self._text_tokens)
         return list(_bounded(fitting, self._tokens, self._batch_texts, self._batch_tokens))
 
-    async def _create(self, batch: list[str]) -> _Response:
+    async def _control(self) -> None:
+        """Embeds a plain statement.
+
+        Raises:
+            ModelError: retryable, if the service gives no usable vector for that either.
+        """
+        try:
+            await self._create([QUESTION], lambda call: call())
+        except ModelError as error:
+            if error.retryable:
+                raise
+            raise unusable(self._model, error) from error
+
+    async def _create(self, batch: list[str], ask: Gate) -> _Response:
         async def call(parameters: dict[str, Any]) -> _Response:
             return self._read(await self._ask(batch, parameters), len(batch))
 
         parameters = {"dimensions": self._dimensions} if self._asks_for_dimensions else {}
         try:
-            return await self._endpoint.ask(lambda: call(parameters))
+            return await ask(lambda: call(parameters))
         except RequestRejected as error:
             if not (parameters and "dimensions" in error.detail):
                 raise
             self._asks_for_dimensions = False  # a model of one length; `_read` checks that it is the right one
-            return await self._endpoint.ask(lambda: call({}))
+            return await ask(lambda: call({}))
 
     def _read(self, body: str, count: int) -> _Response:
         try:
@@ -151,6 +172,10 @@ class ServiceEmbeddings(ABC):
             if not any(item.embedding):
                 raise ModelError(f"{self._model} gave a vector of zeros.")
         return response
+
+
+Gate = Callable[[Callable[[], Awaitable["_Response"]]], Awaitable["_Response"]]
+"""Makes a call, at once or in turn."""
 
 
 class _Tokens(Data):

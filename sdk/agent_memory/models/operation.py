@@ -75,7 +75,7 @@ class EndpointHealth(Model):
     fault: str | None = Field(
         default=None,
         description="The last fault: timeout, unreachable, server_error, throttled, quota, credentials, not_found, "
-        "refused, no_api_answer, dimensions or unknown.",
+        "refused, no_api_answer, unusable, dimensions or unknown.",
     )
     next_attempt_at: UtcTime | None = Field(default=None, description="No call is made before this time.")
     pauses: int = Field(default=0, description="How many pauses there were in a row; each is longer.")
