@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_memory.cli.failures import unfinished
+from agent_memory.cli.failures import FAILED, unfinished
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     DEFAULT_USER,
@@ -53,7 +53,8 @@ SHOWN_USERS = 5
 class Ingested:
     """What an ingest did. `turns_per_second` counts new turns; None if there were none.
 
-    `changed` counts turns whose id another turn with another text has, in the store or in the file.
+    `changed` counts turns whose id another turn with another text has, in the store or in the file. `given_up_turns`
+    counts those that became dead letters.
     """
 
     turns: int
@@ -66,6 +67,7 @@ class Ingested:
     turns_per_second: float | None
     unprocessed_turns: int
     changed: int = 0
+    given_up_turns: int = 0
 
 
 def ingest(
@@ -101,7 +103,8 @@ def ingest(
 
     Understands turns and chat messages (JSON, JSON lines or CSV), the exports of ChatGPT and Claude (zip or
     conversations.json), lists of OpenAI's API, agent files of Letta, threads of Zep, ShareGPT and LoCoMo. Reading the
-    same file again adds nothing; if a line cannot be read, the command stops before it writes anything.
+    same file again adds nothing; if a line cannot be read, the command stops before it writes anything. The exit status
+    is 1 if turns were given up, because a model has no usable answer to them.
     """
     utterances = read_all(files, format)
     if dry_run:
@@ -114,11 +117,22 @@ def ingest(
         result = write(memory, utterances, user, process=process, pace=pace)
     if as_json:
         emit(result)
+    else:
+        console = stdout()
+        console.print(summary(result))
+        if result.unprocessed_turns:
+            console.print(f"{result.unprocessed_turns} turns are waiting: {invocation('process', '--store', store)}")
+    end_if_given_up(result.given_up_turns, store, as_json=as_json)
+
+
+def end_if_given_up(turns: int, store: str, *, as_json: bool) -> None:
+    """If turns became dead letters, says so, unless JSON has said it, and ends the command with the exit status 1."""
+    if not turns:
         return
-    console = stdout()
-    console.print(summary(result))
-    if result.unprocessed_turns:
-        console.print(f"{result.unprocessed_turns} turns are waiting: {invocation('process', '--store', store)}")
+    if not as_json:
+        where = invocation("dead-letters", "--store", store)
+        stdout().print(f"{counted(turns, 'turn')} could not be processed: {where}", soft_wrap=True)
+    raise typer.Exit(FAILED)
 
 
 def show_counts(counts: Mapping[str, int], *, as_json: bool) -> None:
@@ -182,7 +196,10 @@ def write(
                 show(done := done + len(part), len(ordered))
     written = perf_counter()
     users = sorted({user_id for user_id, _ in threads})
-    left = process_all(memory) if process else sum(memory.user(name).stats().unprocessed_turns for name in users)
+    if process:
+        left, given_up = process_all(memory)
+    else:
+        left, given_up = sum(memory.user(name).stats().unprocessed_turns for name in users), 0
     finished = perf_counter()
     return Ingested(
         turns=len(ordered),
@@ -195,6 +212,7 @@ def write(
         turns_per_second=round(created / (finished - began), 1) if created else None,
         unprocessed_turns=left,
         changed=changed,
+        given_up_turns=given_up,
     )
 
 
@@ -220,9 +238,10 @@ def _added(thread: ThreadScope, turns: list[TurnInput]) -> tuple[int, int]:
         return created, changed
 
 
-def process_all(memory: Memory) -> int:
-    """Waits until everything written is processed, with a bar; returns what is left."""
+def process_all(memory: Memory) -> tuple[int, int]:
+    """Waits until everything written is processed, with a bar; returns how many turns are left, and were given up."""
     most = now = 0
+    known = {letter.id for letter in memory.dead_letters()}
     with (
         unfinished(lambda: f"All turns are written; {now or 'some'} are waiting to be processed."),
         progress("Remembering") as show,
@@ -233,7 +252,9 @@ def process_all(memory: Memory) -> int:
             most, now = max(most, left), left
             show(most - left, most)
 
-        return memory.drain(progress=tell)
+        left = memory.drain(progress=tell)
+    fresh = [letter for letter in memory.dead_letters() if letter.id not in known]
+    return left, len({(letter.user_id, letter.thread_id, turn) for letter in fresh for turn in letter.turn_ids})
 
 
 def summary(result: Ingested) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
 import typer
 
-from agent_memory.cli.failures import unfinished
-from agent_memory.cli.ingest import process_all
+from agent_memory.cli.failures import FAILED, unfinished
+from agent_memory.cli.ingest import end_if_given_up, process_all
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     JsonOption,
@@ -19,11 +20,12 @@ from agent_memory.cli.options import (
 )
 from agent_memory.cli.terminal import counted, emit, one_line, progress, stdout
 from agent_memory.cli.views import day, table
-from agent_memory.errors import InvalidInput, NotFound
+from agent_memory.errors import InvalidInput, ModelError, NotFound
 from agent_memory.steps.table import ThreadStep, UserStep
 
 if TYPE_CHECKING:
-    from agent_memory.models import ProcessResult
+    from agent_memory import Memory
+    from agent_memory.models import DeadLetter, ProcessResult
     from agent_memory.sync import UserScope
 
 PROCESS_EXAMPLES = examples(
@@ -32,7 +34,7 @@ PROCESS_EXAMPLES = examples(
     "process reconcile --user maya",
 )
 
-LETTERS_EXAMPLES = examples("dead-letters", "dead-letters --store https://memory.example --json")
+LETTERS_EXAMPLES = examples("dead-letters", "dead-letters --replay --store https://memory.example")
 
 Step = Literal[ThreadStep, UserStep]
 """A step that can be run on its own."""
@@ -51,16 +53,20 @@ def process(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Process waiting turns into memories, or run one step."""
+    """Process waiting turns into memories, or run one step.
+
+    The exit status is 1 if turns were given up, because a model has no usable answer to them.
+    """
     if thread is not None and step not in OF_THREADS:
         raise InvalidInput(f"--thread only works with the steps {', '.join(OF_THREADS)}")
     with existing_store(store) as memory:
         if step is None:
-            left = process_all(memory)
+            left, given_up = process_all(memory)
             if as_json:
-                emit({"unprocessed_turns": left})
-            else:
+                emit({"unprocessed_turns": left} | ({"given_up_turns": given_up} if given_up else {}))
+            elif left or not given_up:
                 stdout().print("Everything is processed." if not left else f"{left} turns are still waiting.")
+            end_if_given_up(given_up, store, as_json=as_json)
             return
         with unfinished(lambda: "Turns processed so far stay processed."):
             results = _run(one_user(memory, user), step, thread)
@@ -68,6 +74,8 @@ def process(
         emit(results)
     else:
         _show_results(results)
+    if any(done.dead_letters for done in results.values()):
+        raise typer.Exit(FAILED)
 
 
 def _run(scope: UserScope, step: Step, thread: str | None) -> dict[str, ProcessResult]:
@@ -91,17 +99,42 @@ def _show_results(results: dict[str, ProcessResult]) -> None:
             console.print(f"  rejected: {one_line(reason)}")
 
 
-def dead_letters(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
+def dead_letters(
+    store: StoreOption = DEFAULT_STORE,
+    replay: Annotated[bool, typer.Option("--replay", help="First process them again; lists those that fail.")] = False,
+    as_json: JsonOption = False,
+) -> None:
     """List the turns that a step could not process, and why.
 
     --json also prints their ids. `memory.replay(id)` in Python, or POST /v1/admin/dead-letters/ID/replay, tries one
-    again.
+    again. The exit status is 1 if one fails again with --replay.
     """
     with existing_store(store) as memory:
         letters = memory.dead_letters()
+        if replay:
+            with unfinished(lambda: "Those processed so far are gone from the list."):
+                letters = [letter for letter in letters if not _replayed(memory, letter.id)]
     if as_json:
         emit(letters)
-        return
+    else:
+        _show_letters(letters)
+    if replay and letters:
+        raise typer.Exit(FAILED)
+
+
+def _replayed(memory: Memory, letter_id: str) -> bool:
+    """Processes the turns of a dead letter again; False if they fail again, or nothing is done for them."""
+    try:
+        return memory.replay(letter_id).skipped_reason is None
+    except NotFound:  # somebody else has replayed or forgotten it
+        return True
+    except ModelError as error:
+        if error.retryable:
+            raise
+        return False
+
+
+def _show_letters(letters: Sequence[DeadLetter]) -> None:
     console = stdout()
     if not letters:
         console.print("No dead letters.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent_memory.cli.failures import taking, unfinished, with_hint
-from agent_memory.cli.ingest import DryRunOption, show_counts, summary, write
+from agent_memory.cli.ingest import DryRunOption, end_if_given_up, show_counts, summary, write
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     DEFAULT_USER,
@@ -160,11 +160,12 @@ def import_(
     if as_json:
         talk = {"conversations": asdict(said)} if said else {}
         emit(receipt.model_dump(mode="json") | talk)
-        return
-    if contents.lines:
+    elif contents.lines:
         _show(receipt)
     if said:
-        stdout().print(summary(said))
+        if not as_json:
+            stdout().print(summary(said))
+        end_if_given_up(said.given_up_turns, store, as_json=as_json)
 
 
 def _read(file: str, source: Origin | None, only: str | None) -> Contents:
