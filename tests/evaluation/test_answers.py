@@ -180,13 +180,19 @@ def test_without_a_model_the_command_says_what_to_set(dataset: Path, tmp_path: P
     assert not store.exists(), "the answers are refused before the conversations are taken in"
 
 
-def test_a_refused_question_counts_as_wrong_and_the_others_stand(server: Server, dataset: Path, tmp_path: Path):
+def test_a_refused_question_is_in_no_share_and_the_others_stand(server: Server, dataset: Path, tmp_path: Path):
     server.refuses = "canoe"
     out = tmp_path / "rows.jsonl"
     answers = json.loads(run(dataset, "--yes", "--json", "--out", out).stdout)["answers"]
-    assert (answers["failed"], answers["overall"]["correct"]) == (1, 0.5)
+    assert (answers["failed"], answers["overall"]["questions"], answers["overall"]["correct"]) == (1, 1, 1.0)
     (canoe,) = [row for row in map(json.loads, out.read_text().splitlines()) if row.get("error")]
     assert "canoe" in canoe["question"]
+
+
+def test_a_run_without_any_answer_fails(server: Server, dataset: Path):
+    server.refuses = "?"
+    answers = json.loads(run(dataset, "--yes", "--json", code=1).stdout)["answers"]
+    assert (answers["failed"], answers["overall"]["questions"]) == (3, 0)
 
 
 def test_a_system_that_hides_its_contexts_is_refused_before_anybody_is_asked():

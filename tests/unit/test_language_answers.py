@@ -135,6 +135,30 @@ def test_what_stands_beside_the_content_in_another_form_is_read_or_gets_its_defa
     assert rejected == []
 
 
+@pytest.mark.parametrize(
+    ("given", "day"),
+    [
+        (2026, "2026-01-01"),
+        ("2026", "2026-01-01"),
+        ("2026-03", "2026-03-01"),
+        (20260301, "2026-03-01"),
+        ("20260301", "2026-03-01"),
+        (1_772_323_200, "2026-03-01"),
+    ],
+)
+def test_a_date_that_is_written_as_a_number_is_no_second_of_1970(given, day):
+    memories, rejected = extracted(answer({**DIET, "valid_from": given}))
+    assert [str(memory.valid_from)[:10] for memory in memories] == [day]
+    assert rejected == []
+
+
+@pytest.mark.parametrize("given", [3, "14", 202, 20261301, 0.5, True])
+def test_a_small_number_is_no_date(given):
+    memories, rejected = extracted(answer({**DIET, "valid_from": given}))
+    assert [memory.valid_from for memory in memories] == [None]
+    assert rejected[0].startswith("memories 1: kept without valid_from")
+
+
 @pytest.mark.parametrize("refs", [2, "2", [2], "T2", ["turn 2"], "[t2]", [{"ref": "t2"}], {"turn": 2}, "t2, t9"])
 def test_refs_are_read_however_they_are_written(refs):
     memories, rejected = extracted(answer({**DIET, "turns": refs}))
@@ -260,9 +284,23 @@ def test_wherever_an_answer_is_cut_no_half_memory_passes(length):
     assert {memory.content for memory in memories} <= whole
 
 
+@pytest.mark.parametrize("text", ['{"worth_extracting": true, "memories": [{"conte', '{"memories": [{"content": "Ma'])
+def test_a_cut_off_answer_of_which_nothing_is_left_is_unusable(text: str):
+    with pytest.raises(UnusableAnswer, match="cut off"):
+        extracted(text)
+
+
+def test_a_cut_off_answer_that_says_there_is_nothing_is_good():
+    assert extracted('{"worth_extracting": false, "memories": [')[0] == []
+
+
 def test_half_an_item_is_not_completed_from_the_input():
     cut = '{"memories": [{"content": "Maya has a budget of $10", "type": "fact'
-    assert extracted(cut, talk("My budget is $10,000."))[0] == []
+    with pytest.raises(UnusableAnswer, match="cut off"):
+        extracted(cut, talk("My budget is $10,000."))
+    whole = json.dumps(DIET)
+    budget = cut.replace("[", f"[{whole}, ", 1)
+    assert [memory.content for memory in extracted(budget)[0]] == [DIET["content"]]
 
 
 def test_broken_json_is_repaired_and_reported():

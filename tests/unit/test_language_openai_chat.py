@@ -210,6 +210,7 @@ async def test_an_unreachable_server_is_retryable():
         (completion(None, refusal="I will not."), "the model refused"),
         (completion("", finish="content_filter"), "a content filter stopped it"),
         (completion(None), "there is no JSON in it"),
+        (completion('{"worth_extracting": true, "memories": [{"conte'), "it was cut off, and nothing before that"),
         ({"choices": []}, "it is empty"),
         (completion("[" * 200_001), "it is longer than 200000 characters"),
     ],

@@ -139,7 +139,7 @@ def answers_view(rated: Mapping[str, Any]) -> list[RenderableType]:
     for label, figures in {"all": rated["overall"], **rated["categories"]}.items():
         share, spread = f"{figures['correct']:.1%}", f"{figures['low']:.1%} to {figures['high']:.1%}"
         made.add_row(label, str(figures["questions"]), share, spread)
-    failed = f", {rated['failed']} without an answer" if rated["failed"] else ""
+    failed = f", {rated['failed']} without an answer, in none of these shares" if rated["failed"] else ""
     return [
         heading(f"Answers by {rated['model']}, judged by {rated['judge']}"),
         made,

@@ -13,6 +13,7 @@ import typer
 from rich.console import Group, RenderableType
 
 from agent_memory.cli.answered import by_judge, by_labels
+from agent_memory.cli.failures import FAILED
 from agent_memory.cli.options import BudgetOption, ConversationsOption, JsonOption, examples, invocation
 from agent_memory.cli.terminal import emit, one_line, progress, stderr, stdout
 from agent_memory.cli.views import heading, miss_view, table
@@ -86,6 +87,7 @@ def evaluate(
 
     With --answers, the model set in the environment answers each question from its context, and the model of the role
     `judge` decides whether the answer is correct. The command first prints how many calls and tokens it needs.
+    Questions that stay without an answer are in no share; the exit status is 1 if all do.
 
     With --extraction it measures memories instead of recall: by the labels of the file, or with --judge by a rubric,
     which it prints.
@@ -138,6 +140,8 @@ def evaluate(
     else:
         stdout().print(view(report))
         stdout().print(*map(miss_view, missed), sep="\n")
+    if answers and 0 < len(asked) == report["answers"]["failed"]:
+        raise typer.Exit(FAILED)
 
 
 def load_adapter(name: str) -> Adapter:

@@ -145,7 +145,7 @@ def cost(
 async def answer_all(
     asked: Sequence[Case], chat: RecordedChat, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> Run:
-    """Gets all questions answered and judged. A failed one counts as wrong, with the reason."""
+    """Gets all questions answered and judged. One without an answer or a verdict has the reason."""
     run = Run()
     places = asyncio.Semaphore(AT_ONCE)
     done = 0
@@ -175,7 +175,10 @@ async def answer_all(
 
 
 def report(judged: Sequence[Judged]) -> dict[str, Any]:
-    """The share of right answers, over all and by category, each with its interval. Overall is without adversarial."""
+    """The share of right answers, over all and by category, each with its interval. Overall is without adversarial.
+
+    Questions without an answer or a verdict are in no share: an outage says nothing about a memory.
+    """
     categories = sorted({one.case.question.category for one in judged})
     counted = [one for one in judged if one.case.question.category != ADVERSARIAL]
     return {
@@ -189,7 +192,7 @@ def report(judged: Sequence[Judged]) -> dict[str, Any]:
 
 
 def _share(judged: Iterable[Judged]) -> dict[str, float]:
-    chosen = list(judged)
+    chosen = [one for one in judged if one.error is None]
     right = sum(one.correct for one in chosen)
     low, high = interval(right, len(chosen))
     figures = {"questions": len(chosen), "correct": round(right / max(len(chosen), 1), 4), "low": low, "high": high}

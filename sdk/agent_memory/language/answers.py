@@ -81,6 +81,9 @@ def _read(task: Task[In, Out], parsed: ParsedJson, data: In) -> tuple[Out, list[
             raise UnusableAnswer(f"it has none of the fields {', '.join(task.output.model_fields)}")
         for name in items.keys() & answer.keys():
             answer[name] = _read_items(name, items[name], answer[name], data, parsed, rejected)
+        nothing = not any(answer.get(name) for name in items) and answer.get("worth_extracting") is not False
+        if nothing and parsed.flaw and parsed.flaw.startswith("cut off"):
+            raise UnusableAnswer("it was cut off, and nothing before that can be used")
     else:
         _require_whole(task.output, answer, parsed)
         answer = {name: _strings_only(name, value, rejected) for name, value in answer.items()}

@@ -4,16 +4,44 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
 from agent_memory.language.tasks.task import Data, MessageView, Task, TurnView
 from agent_memory.models import Extraction, FactKind, UtcTime
+from agent_memory.text.patterns import linear
 
 Kind = Annotated[
     str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$"), WithJsonSchema({"type": "string", "enum": list(get_args(FactKind))})
 ]
 """The kind of a fact. Custom ones are known with the input alone: `language.custom` checks them."""
+
+
+_YEAR_FIRST = linear(r"^([1-9]\d{3})(?:-?(0[1-9]|1[0-2])(?:-?(0[1-9]|[12]\d|3[01]))?)?$")
+_FIRST_OF_SECONDS = 10**9
+"""Numbers from here on are seconds since 1970: this one is in 2001."""
+
+
+def _dated(value: object) -> object:
+    """A year, a month or a day that is written as a number ("2026", 20260301), as a date.
+
+    Raises:
+        ValueError: it is another small number, which would be a second of 1970.
+    """
+    text = str(value).strip() if isinstance(value, int | float | str) and not isinstance(value, bool) else ""
+    if found := _YEAR_FIRST.match(text):
+        return f"{found[1]}-{found[2] or '01'}-{found[3] or '01'}"
+    try:
+        small = abs(float(text)) < _FIRST_OF_SECONDS
+    except ValueError:
+        return value
+    if small:
+        raise ValueError("a small number is no date")
+    return value
+
+
+Dated = Annotated[UtcTime | None, BeforeValidator(_dated)]
+"""A time that a model wrote."""
 
 
 class ExtractInput(Data):
@@ -44,8 +72,8 @@ class ExtractedMemory(Data):
     turns: list[str] = Field(min_length=1)
     confidence: float = Field(default=0.8, ge=0, le=1)
     importance: float = Field(default=0.5, ge=0, le=1)
-    valid_from: UtcTime | None = None
-    valid_to: UtcTime | None = None
+    valid_from: Dated = None
+    valid_to: Dated = None
     time_phrase: str | None = None
     tags: list[str] = Field(default_factory=list)
     metadata: dict[str, Any] = Field(default_factory=dict)
