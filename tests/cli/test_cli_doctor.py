@@ -96,6 +96,21 @@ def test_it_says_what_is_wrong_with_a_service_and_what_to_change(service: Servic
     assert found["embeddings"]["answers"]
 
 
+def test_it_masks_a_key_that_a_service_repeats(service: Service, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("AGENT_MEMORY_CHAT_API_KEY", "sk-chat-4711")
+    refused = lambda path, sent: (401, {"error": {"message": "Incorrect key: sk-chat-4711."}})  # noqa: E731
+    service.behaviour = both(refused, good_embeddings)
+    assert "Incorrect key: …." in told(1)["chat"]["problem"]
+
+
+def test_it_shows_what_of_an_answer_was_left_out(service: Service):
+    invented = json.dumps({"memories": [LOCKER | {"quote": "My bike is green"}]})
+    service.behaviour = both(lambda path, sent: completion(invented), good_embeddings)
+    found = told(0)["chat"]
+    assert "its quote is not in the turns that it cites" in found["problem"]
+    assert "It found no memory" in found["advice"][0]
+
+
 def test_it_says_which_length_vectors_have(service: Service):
     service.behaviour = both(good_chat, lambda path, sent: embedded(len(sent["input"]), 5))
     found = told(1)["embeddings"]

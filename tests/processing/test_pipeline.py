@@ -285,6 +285,16 @@ async def test_too_little_talk_is_not_sent_and_the_result_says_so(memory: AsyncM
     assert chat.calls["extract"] == 0
 
 
+@pytest.mark.parametrize(("said", "asked"), [("我对花生过敏。", 1), ("好的", 0)])
+async def test_a_short_sentence_of_a_script_without_spaces_is_sent(
+    memory: AsyncMemory, chat: ScriptedChat, said: str, asked: int
+):
+    thread = memory.user("alice").thread("t1")
+    await thread.add("user", said)
+    await thread.process("extract")
+    assert chat.calls["extract"] == asked
+
+
 async def test_an_unavailable_model_advances_nothing(chat: ScriptedChat):
     chat.fault = lambda task, call: ModelError("throttled", retryable=True) if call <= 2 else None
     async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings()) as memory:

@@ -24,6 +24,7 @@ from werkzeug import Request, Response
 
 from agent_memory.errors import ModelError
 from agent_memory.language.anthropic_chat import AnthropicChat
+from agent_memory.language.clients import MOST_REDIRECTS
 from agent_memory.language.openai_chat import OpenAIChat
 from agent_memory.language.openai_protocol import LARGEST_BODY
 from agent_memory.language.prompts import ModelParameters
@@ -147,6 +148,32 @@ async def test_an_answer_that_breaks_off_is_a_fault_that_may_pass(name: str, ada
             await chat.run(EXTRACT, TALK)
         await chat.close()
     assert (caught.value.retryable, caught.value.fault, calls) == (True, "unreachable", 2)
+
+
+@pytest.mark.parametrize("adapter", [OpenAIChat, AnthropicChat])
+async def test_the_talk_is_sent_to_no_other_server(odd, adapter: type[OpenAIChat | AnthropicChat]):
+    arrived = 0
+
+    async def other(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal arrived
+        arrived += 1
+
+    async with tcp_server(other) as url:
+        service = odd(raw("", 307, location=f"{url}/v1/chat/completions"))
+        chat = adapter("m", base_url=service.url, api_key="k", retries=RetryPolicy(attempts=1))
+        with pytest.raises(ModelError, match=f"it redirects to another server, {url}"):
+            await chat.run(EXTRACT, TALK)
+        await chat.close()
+    assert (service.calls, arrived) == (1, 0)
+
+
+async def test_redirects_in_a_circle_end(odd):
+    service = odd(raw("", 307, location="/v1/chat/completions"))
+    chat = OpenAIChat("m", base_url=service.url, api_key="k", retries=RetryPolicy(attempts=1))
+    with pytest.raises(ModelError, match="redirects") as caught:
+        await chat.run(EXTRACT, TALK)
+    await chat.close()
+    assert (caught.value.retryable, service.calls) == (True, 1 + MOST_REDIRECTS)
 
 
 async def test_a_connection_that_is_reset_is_named():

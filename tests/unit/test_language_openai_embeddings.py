@@ -150,7 +150,7 @@ async def test_an_answer_that_cannot_be_used_is_an_error(script, answer, message
     ("answer", "message"),
     [
         (embeddings(["one"]), "1 vectors for 2 texts"),
-        ({"data": [{"index": 0, "embedding": [1, 0, 0]}] * 2}, "2 vectors for 2 texts"),
+        ({"data": [{"index": 0, "embedding": [1, 0, 0]}] * 2}, "the indexes of its vectors are not those"),
         (Response("<html>", mimetype="text/html"), "not a list of embeddings"),
         ({"error": {"message": "upstream is down"}}, "not a list of embeddings"),
         ({"data": []}, "0 vectors for 2 texts"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from pydantic import ValidationError
 
 from agent_memory.extras import require
-from agent_memory.language.clients import LazyClient, call_errors, no_api_answer
+from agent_memory.language.clients import LazyClient, call_errors, http_options, no_api_answer
 from agent_memory.language.dialects import Dialect
 from agent_memory.language.openai_protocol import read_body
 from agent_memory.language.requests import Completion, Request, quota_of
@@ -52,7 +52,8 @@ class AnthropicChat(ServiceChat):
         def open_it() -> anthropic.AsyncAnthropic:
             import anthropic
 
-            return anthropic.AsyncAnthropic(api_key=api_key, base_url=base_url, max_retries=0)
+            http = anthropic.DefaultAsyncHttpxClient(**http_options())
+            return anthropic.AsyncAnthropic(api_key=api_key, base_url=base_url, max_retries=0, http_client=http)
 
         given = None if client is None else client.with_options(max_retries=0)
         self._client = LazyClient(open_it, lambda opened: opened.close(), given)

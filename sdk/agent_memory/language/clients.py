@@ -46,6 +46,21 @@ class LazyClient(Generic[C]):
             await self._close(client)
 
 
+MOST_REDIRECTS = 3
+
+
+def http_options() -> dict[str, Any]:
+    """Options of an HTTP client that follows few redirects, and none to another server: it would get the talk."""
+    return {"max_redirects": MOST_REDIRECTS, "event_hooks": {"response": [_require_same_server]}}
+
+
+async def _require_same_server(response: Any) -> None:
+    if response.has_redirect_location:
+        here, there = response.url, response.url.join(response.headers["location"])
+        if (here.scheme, here.host, here.port) != (there.scheme, there.host, there.port):
+            raise ConnectionError(f"it redirects to another server, {there.scheme}://{there.netloc.decode()}")
+
+
 @asynccontextmanager
 async def call_errors(library: Any, base: type[Exception], model: str, timeout: float) -> AsyncIterator[None]:
     """Limits one call in time, and turns its failures into a ModelError that says whether a retry helps.

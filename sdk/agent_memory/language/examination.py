@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from time import perf_counter
@@ -20,6 +21,8 @@ from agent_memory.models import Usage
 from agent_memory.models.base import Model
 from agent_memory.settings import ChatRole
 
+SHORTEST_KEY = 8
+"""Minimum characters of a key that is masked: a shorter one is a placeholder, and a part of words."""
 SLOW_CHAT, SLOW_EMBEDDINGS = 20.0, 2.0
 """Seconds above which the check gives advice: a third of an extraction's timeout; a context waits for at most 3 s."""
 
@@ -32,7 +35,8 @@ ADVICE: Mapping[str, str] = {
     "credentials": "The key or the identity is not accepted: set another one.",
     "not_found": "There is no such model or deployment: correct its name, or the address.",
     "refused": "The service refuses every call: check the key, the address and the name.",
-    "no_api_answer": "Something else answers at this address: an address of OpenAI's protocol ends with /v1 mostly.",
+    "no_api_answer": "What answers does not follow the protocol: correct the address, which ends with /v1 mostly, or"
+    " update the server.",
     "unusable": "It answers, and its answers cannot be used: try another model.",
     "dimensions": "Add the length of the model's vectors: provider:model@dimensions.",
 }
@@ -51,7 +55,7 @@ class Finding(Model):
     usage: Usage = Usage()
     quota: dict[str, str] = Field(default_factory=dict, description="The limits in the headers of the response.")
     fault: str | None = Field(default=None, description="As in `EndpointHealth.fault`.")
-    problem: str | None = Field(default=None, description="What was said instead of an answer.")
+    problem: str | None = Field(default=None, description="What was said instead of an answer, or left out of it.")
     advice: list[str] = Field(default_factory=list, description="What to change.")
 
 
@@ -100,7 +104,14 @@ async def _examine_chat(part: str, model: ChatModel) -> Finding:
         result = await model.run(EXTRACT, ExtractInput(turns=[turn]))
     except (AgentMemoryError, OSError) as error:
         return _failed(part, model.model_id, started, error)
-    found = Finding(part=part, model=model.model_id, answers=True, seconds=perf_counter() - started, usage=result.usage)
+    found = Finding(
+        part=part,
+        model=model.model_id,
+        answers=True,
+        seconds=perf_counter() - started,
+        usage=result.usage,
+        problem="; ".join(result.rejected) or None,
+    )
     advice = [] if result.output.memories else ["It found no memory in a plain statement: try a larger model."]
     advice += _slow(found.seconds, SLOW_CHAT, "a smaller model, or …_TIMEOUT for its role")
     if not isinstance(model, ServiceChat):
@@ -141,9 +152,17 @@ def _failed(part: str, model: str, started: float, error: Exception) -> Finding:
         answers=False,
         seconds=perf_counter() - started,
         fault=fault,
-        problem=str(error),
+        problem=_without_keys(str(error)),
         advice=[ADVICE.get(fault or "", unnamed)],
     )
+
+
+def _without_keys(text: str) -> str:
+    """A message without the keys of the environment, which some services repeat."""
+    for name, value in os.environ.items():
+        if name.endswith("_KEY") and len(value) >= SHORTEST_KEY:
+            text = text.replace(value, "…")
+    return text
 
 
 def _slow(seconds: float, limit: float, remedy: str) -> list[str]:

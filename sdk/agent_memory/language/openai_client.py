@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from agent_memory.errors import ConfigurationError, ModelError
 from agent_memory.extras import require
-from agent_memory.language.clients import LazyClient, call_errors
+from agent_memory.language.clients import LazyClient, call_errors, http_options
 
 if TYPE_CHECKING:
     import openai
@@ -88,7 +88,8 @@ class OpenAIConnection:
         import openai
 
         key = _async_provider(self._token_provider) if self._token_provider else self._key or "none"
-        return openai.AsyncOpenAI(api_key=key, base_url=self._base_url, max_retries=0)
+        http = openai.DefaultAsyncHttpxClient(**http_options())
+        return openai.AsyncOpenAI(api_key=key, base_url=self._base_url, max_retries=0, http_client=http)
 
     async def close(self) -> None:
         """Closes the client if it was opened here. Harmless when called twice."""

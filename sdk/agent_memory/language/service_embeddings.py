@@ -161,7 +161,10 @@ class ServiceEmbeddings(ABC):
             raise no_api_answer(self._model, "it is not a list of embeddings") from error
         response.data.sort(key=lambda item: item.index)
         if [item.index for item in response.data] != list(range(count)):
-            raise no_api_answer(self._model, f"there are {len(response.data)} vectors for {count} texts")
+            problem = f"there are {len(response.data)} vectors for {count} texts"
+            if len(response.data) == count:
+                problem = "the indexes of its vectors are not those of the texts"
+            raise no_api_answer(self._model, problem)
         for item in response.data:
             if len(item.embedding) != self._dimensions:
                 # So are the vectors of every text; no text is given up for it.
