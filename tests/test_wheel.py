@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,16 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
         run(UV, "build", "--quiet", "--wheel", "--out-dir", folder, project, folder=folder)
     assert len(list(folder.glob("*.whl"))) == 2
     return folder
+
+
+def test_the_source_distribution_has_only_what_the_wheel_is_built_from(tmp_path: Path):
+    run(UV, "build", "--quiet", "--sdist", "--out-dir", tmp_path, ROOT, folder=tmp_path)
+    [archive] = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as file:
+        names = {name.partition("/")[2] for name in file.getnames()}
+    told = {"CHANGELOG.md", "LICENSE", "NOTICE", "README.md", "PKG-INFO", "pyproject.toml", ".gitignore"}
+    folders = ("sdk/agent_memory/", "prompts/", "samples/conversations/")
+    assert {name for name in names if not name.startswith(folders)} <= told, "an export could be among them"
 
 
 def interpreter(version: str) -> Path | None:

@@ -74,7 +74,7 @@ def test_out_of_one_store_and_into_another(store: Path, tmp_path: Path):
     file, other = tmp_path / "maya.jsonl", tmp_path / "other.db"
     run("export", file, "--store", store)
     assert file.read_text().startswith('{"type": "header"')
-    assert not (tmp_path / "maya.jsonl.part").exists()
+    assert not list(tmp_path.glob("*.part"))
     receipt = json.loads(run("import", file, "--user", "maya", "--store", other, "--json").stdout)
     assert receipt["created"]["turn"] == 2
     assert facts(other) == facts(store)
@@ -82,6 +82,31 @@ def test_out_of_one_store_and_into_another(store: Path, tmp_path: Path):
     assert "already" in again  # the heading takes two lines where the terminal is narrow
     assert run("export", "-", "--store", other).stdout.count("\n") == len(file.read_text().splitlines())
     assert "error" in run("import", tmp_path / "missing", "--store", other, code=2).output
+
+
+@pytest.mark.parametrize("name", ["memory.db", "memory.db-wal", "memory.db-host", "link", "other.db", "other.db-lock"])
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_an_export_never_takes_the_place_of_a_store(store: Path, name: str, force: list[str]):
+    for other in (store.with_name("other.db"), store):
+        Memory.local(other).close()
+    store.with_name("link").symlink_to(store)
+    before = {path: path.read_bytes() for path in sorted(store.parent.iterdir())}
+    refused = run("export", store.with_name(name), "--store", store, *force, code=2)
+    assert "store" in refused.stderr
+    assert "hint: FILE is the export to write; --store names what to read" in refused.stderr
+    assert {path: path.read_bytes() for path in sorted(store.parent.iterdir())} == before
+
+
+def test_an_export_replaces_a_file_only_when_told(store: Path, tmp_path: Path):
+    file = tmp_path / "maya.jsonl"
+    file.write_text("mine")
+    assert f"error: {file} already exists" in run("export", file, "--store", store, code=2).stderr
+    assert file.read_text() == "mine"
+    run("export", file, "--store", store, "--force")
+    assert file.read_text().startswith('{"type": "header"')
+    assert file.stat().st_mode & 0o077 == 0, "others can read it"
+    assert "it is not a file" in run("export", tmp_path, "--store", store, "--force", code=2).stderr
+    assert "error: cannot write" in run("export", tmp_path / "none" / "x", "--store", store, code=2).stderr
 
 
 AT = "2026-01-02T00:00:00Z"

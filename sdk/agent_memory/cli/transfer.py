@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -36,6 +38,10 @@ if TYPE_CHECKING:
     from agent_memory.transfer.moving import Contents
 
 EXPORT_EXAMPLES = examples("export maya.jsonl --user maya", "export - --user maya | gzip > maya.jsonl.gz")
+_SQLITE = b"SQLite format 3\0"
+_SIBLINGS = ("", "-wal", "-shm", "-lock", "-host")
+_NAME = 100
+"""How many characters of a name the unfinished file has: names are limited."""
 IMPORT_EXAMPLES = examples(
     "import maya.jsonl --user maya --store new.db",
     "import mem0-export.json --from mem0 --user maya",
@@ -49,29 +55,65 @@ def export(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file to write; - is stdout.")],
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists; never a store.")] = False,
 ) -> None:
     """Write everything that a user owns, one item per line.
 
-    Turns, memories with their history, summaries and settings.
+    Turns, memories with their history, summaries and settings. Only you can read the new file.
     """
+    target = Path(file)
+    if file != "-":
+        _check_target(target, store, force=force)
     with existing_store(store) as memory:
         scope = one_user(memory, user)
         if file == "-":
             scope.export(lambda line: sys.stdout.write(shown_json(line)))
             return
-        # An existing file is replaced only when the new one is complete.
-        part = Path(f"{file}.part")
         try:
-            with part.open("w", encoding="utf-8") as out:
-                lines = scope.export(out.write)
-            part.replace(file)
+            lines = _written(scope, target)
         except KeyboardInterrupt:
-            part.unlink(missing_ok=True)
             stderr().print(f"Nothing is written to {file}.", soft_wrap=True)
             raise
         except OSError as error:
             raise InvalidInput(f"cannot write {file}: {error.strerror}") from error
     stderr().print(f"{counted(lines, 'line')} written to {file}")
+
+
+def _check_target(target: Path, store: str, *, force: bool) -> None:
+    beside = [target.with_name(target.name.removesuffix(suffix)) for suffix in _SIBLINGS if target.name != suffix]
+    for path in (target, *beside):
+        is_read = not is_url(store) and path.resolve() == Path(store).resolve()
+        if is_read or _is_store(path):
+            name = f"{path} is a store" if path == target else f"{target} belongs to the store {path}"
+            command = invocation("export", "FILE", "--store", store)
+            hint = f"FILE is the export to write; --store names what to read: {command}"
+            raise with_hint(InvalidInput(f"{name}: nothing is written over it"), hint)
+    if target.exists() and not target.is_file():
+        raise InvalidInput(f"cannot write {target}: it is not a file")
+    if target.exists() and not force:
+        raise with_hint(InvalidInput(f"{target} already exists"), "choose another FILE, or replace it with --force")
+
+
+def _is_store(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:  # whoever cannot read it cannot say; the store that is read is known by its path
+        return False
+
+
+def _written(scope: UserScope, target: Path) -> int:
+    """Exports into a new file beside the target, which takes its place when it is complete."""
+    handle, name = tempfile.mkstemp(prefix=f"{target.name[:_NAME]}-", suffix=".part", dir=target.parent)
+    part = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            lines = scope.export(out.write)
+        part.replace(target)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    return lines
 
 
 def _take_over(url: str, database: str, store: str, *, as_json: bool) -> None:

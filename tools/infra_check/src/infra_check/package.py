@@ -37,6 +37,18 @@ _UNWANTED = ("tests/", "docs/", "infra/", "samples/", "benchmarks/", "tools/", "
 _UNWANTED_FILES = (
     ".env",
     "local.settings.json",
+    # What the commands of the README leave in the folder, and a file with any name.
+    "memory.db",
+    "memory.db-wal",
+    "memory.html",
+    "alice.jsonl",
+    "judge.md",
+    "keys.json",
+    "items.json",
+    "claude-export.zip",
+    "some-file-of-somebody",
+    "azure_functions/alice.jsonl",
+    "sdk/memory.db",
 )
 _FOR_OLDER_PYTHON = "1.26.0"
 """The version of azure-functions that is taken there. Its 2.x line needs Python 3.13."""
