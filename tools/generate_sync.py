@@ -148,11 +148,10 @@ def _looped_constructor(name: str) -> str:
     def __init__(self, memory: {name}) -> None:
         """Opens an async memory on a loop of its own. Use `local`, `cosmos` or `from_env` to make one."""
         self._inner = memory
-        self._portal = Portal()
+        self._portal = Portal(memory.close)
         try:
             self._portal.run(memory.open())
         except BaseException:
-            self._portal.run(memory.close())
             self._portal.close()
             raise
 
@@ -192,12 +191,7 @@ class _ModelNames(ast.NodeTransformer):
         return ast.Attribute(ast.Name("models"), "Memory") if node.id == "Memory" else node
 
 
-_CLOSE = """if self._portal.closed:
-            return
-        try:
-            self._portal.run(self._inner.close())
-        finally:
-            self._portal.close()"""
+_CLOSE = "self._portal.close()"
 
 
 _NEVER_RAISES = """try:

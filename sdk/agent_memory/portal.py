@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, TypeVar
 
 from agent_memory.errors import ConfigurationError, StoreUnavailable
 from agent_memory.forks import Owner
 
 T = TypeVar("T")
+logger = logging.getLogger("agent_memory")
+
+_open: set[Portal] = set()
 
 
 class Portal:
     """An event loop in its own thread. Any number of threads may use it at the same time."""
 
-    def __init__(self) -> None:
+    def __init__(self, closing: Callable[[], Coroutine[Any, Any, None]] | None = None) -> None:
+        """Starts the thread.
+
+        Args:
+            closing: Closes what runs on the loop, before the loop stops. If nobody closes the portal, that happens when
+                the process ends.
+        """
         self._owner = Owner()
+        self._closing = closing
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="agent-memory", daemon=True)
         self._thread.start()
+        _open.add(self)
 
     @property
     def closed(self) -> bool:
@@ -66,7 +78,7 @@ class Portal:
             yield item[0]
 
     def close(self) -> None:
-        """Stops the loop and its thread. Harmless if it is closed.
+        """Closes what runs on the loop, and stops the loop and its thread. Harmless if it is closed.
 
         Raises:
             ConfigurationError: in a fork of the process that made it.
@@ -74,10 +86,15 @@ class Portal:
         if self.closed:
             return
         self._owner.check()
-        asyncio.run_coroutine_threadsafe(self._finish(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        _open.discard(self)
+        try:
+            if self._closing is not None:
+                self.run(self._closing())
+        finally:
+            asyncio.run_coroutine_threadsafe(self._finish(), self._loop).result()
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
 
     async def _finish(self) -> None:
         """Cancels running tasks, so that none is destroyed while pending."""
@@ -86,3 +103,17 @@ class Portal:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._loop.shutdown_default_executor()
+
+
+def _close_all() -> None:
+    """Closes what nobody closed, when the process ends: otherwise the loops would go on without executors."""
+    for portal in list(_open):
+        try:
+            portal.close()
+        except ConfigurationError:  # this process is a fork: the other one closes it
+            continue
+        except Exception as error:
+            logger.warning("The memory could not be closed at the end of the process: %s", error)
+
+
+threading._register_atexit(_close_all)  # type: ignore[attr-defined]  # `atexit` is too late: executors take no work then

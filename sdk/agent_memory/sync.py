@@ -1803,11 +1803,10 @@ class Memory:
     def __init__(self, memory: AsyncMemory) -> None:
         """Opens an async memory on a loop of its own. Use `local`, `cosmos` or `from_env` to make one."""
         self._inner = memory
-        self._portal = Portal()
+        self._portal = Portal(memory.close)
         try:
             self._portal.run(memory.open())
         except BaseException:
-            self._portal.run(memory.close())
             self._portal.close()
             raise
 
@@ -2068,12 +2067,7 @@ class Memory:
         Raises:
             ConfigurationError: in a fork of the process that opened it. That process keeps it open.
         """
-        if self._portal.closed:
-            return
-        try:
-            self._portal.run(self._inner.close())
-        finally:
-            self._portal.close()
+        self._portal.close()
 
     @property
     def enabled(self) -> bool:

@@ -100,3 +100,28 @@ def test_killed_at_random_moments_it_ends_like_one_that_was_not(tmp_path: Path):
     output, _ = start(path).communicate(timeout=1800)
     assert "left 0" in output
     assert contents(path) == expected
+
+
+NOT_CLOSED = """
+import sys
+from agent_memory import Memory
+from agent_memory.language.hashing import HashingEmbeddings
+
+def main():
+    thread = Memory.local(sys.argv[1], embedding_model=HashingEmbeddings()).user("alice").thread("t")
+    for n in range(60):
+        thread.add("user", f"I moved to street number {n}.")
+
+main()
+"""
+
+
+def test_a_script_that_does_not_close_its_memory_ends_quietly(tmp_path: Path):
+    path = tmp_path / "m.db"
+    command = [sys.executable, "-W", "ignore", "-c", NOT_CLOSED, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert [line for line in done.stderr.splitlines() if not line.endswith("were left out")] == []
+    assert not path.with_name("m.db-wal").exists(), "the engine was closed"
+    with Memory.local(path, embedding_model=HashingEmbeddings()) as memory:
+        assert len(memory.user("alice").thread("t").turns()) == 60
+        assert memory.drain(timeout=300) == 0

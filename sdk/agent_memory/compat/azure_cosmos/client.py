@@ -113,7 +113,7 @@ class CosmosMemoryClient:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._client = AsyncCosmosMemoryClient(*args, **kwargs)
-        self._portal = Portal()
+        self._portal = Portal(self._client.close)
 
     @property
     def local_memory(self) -> list[dict[str, Any]]:
@@ -122,9 +122,7 @@ class CosmosMemoryClient:
 
     def close(self) -> None:
         """Stops background processing and disconnects. Harmless when it is closed."""
-        if not self._portal.closed:
-            self._portal.run(self._client.close())
-            self._portal.close()
+        self._portal.close()
 
     def __enter__(self) -> Self:
         """Opens nothing: the first call does."""
