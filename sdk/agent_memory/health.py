@@ -14,6 +14,7 @@ from agent_memory.language.endpoints import health_of
 from agent_memory.language.roles import models_of, roles_off
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
 from agent_memory.models import Budget, EndpointHealth, Health, iso
+from agent_memory.processing.intake import uncounted_turns
 from agent_memory.rules.quotas import budget_of_store, count_over_budget
 from agent_memory.runtime import Runtime
 from agent_memory.screening.secrets import knows_tokens
@@ -96,7 +97,9 @@ def _behind(runtime: Runtime) -> dict[str, ChatModel | EmbeddingModel]:
 
 async def _read_store(runtime: Runtime, found: _Stored) -> None:
     store = runtime.store
-    found.pending = await runtime.counters.pending_turns()
+    # A function app has counted what is stored within seconds; where this process counts, that may be interrupted.
+    uncounted = 0 if runtime.worker is None else await uncounted_turns(store, runtime.counters)
+    found.pending = await runtime.counters.pending_turns() + uncounted
     waiting_since = await runtime.counters.waiting_since()
     found.oldest = None if waiting_since is None else datetime.fromtimestamp(waiting_since, UTC)
     letters = await count_dead_letters(store)

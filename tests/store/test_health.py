@@ -12,6 +12,7 @@ from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import StoreUnavailable
 from agent_memory.health import glance_at
 from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.processing.worker import Worker
 from agent_memory.store.client import Store
 from agent_memory.store.containers import LEASES
 from agent_memory.store.counted import ThreadCounter
@@ -52,6 +53,29 @@ async def test_the_oldest_waiting_turn_is_reported_until_it_is_processed(chat: S
         assert waiting.oldest_unprocessed.timestamp() == turn["_ts"]
         assert await memory.drain(timeout=300) == 0
         assert (await memory.health()).oldest_unprocessed is None
+
+
+async def test_what_waits_is_the_same_everywhere_when_an_ingest_was_interrupted(
+    chat: ScriptedChat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "m.db"
+    monkeypatch.setattr(Worker, "start", lambda _: None)  # a process that is killed before its worker comes to it
+    for begun in (1, 3):
+        async with AsyncMemory.local(path, chat_model=chat, embedding_model=HashingEmbeddings()) as memory:
+            for thread in ("a", "b"):
+                lines = [{"role": "user", "content": f"fact: n{n}=number {begun}"} for n in range(begun)]
+                await memory.user("alice").thread(thread).add_many(lines)
+            if begun == 1:
+                worker = memory.runtime.worker
+                assert worker is not None
+                await worker._count_new_turns()
+    async with AsyncMemory.local(path, chat_model=chat, embedding_model=HashingEmbeddings()) as memory:
+        alice = memory.user("alice")
+        for left in (8, 0):
+            assert (await memory.health()).unprocessed_turns == left
+            assert (await alice.stats()).unprocessed_turns == left
+            assert [info.unprocessed_turns for info in await alice.threads()] == [left // 2] * 2
+            assert await memory.drain(timeout=300) == 0
 
 
 @pytest.mark.parametrize(

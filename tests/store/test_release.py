@@ -30,6 +30,8 @@ async def test_a_store_of_the_previous_release_is_read_and_carried_on(tmp_path: 
         assert await alice.profile() is not None
         assert await alice.thread("trip").summary() is not None
         assert [(await counters.user(user)).turns for user in TURNS] == [4, 5]
+        assert (await memory.health()).unprocessed_turns == 3, "the counters say 0: no step was due for who wrote them"
+        assert [(await memory.user(user).stats()).unprocessed_turns for user in TURNS] == [1, 2]
 
         await alice.thread("trip").add("user", "My brother is called Tom.")
         await memory.user("bob").thread("home").add("user", "I moved to Bergen in March.")
@@ -38,6 +40,10 @@ async def test_a_store_of_the_previous_release_is_read_and_carried_on(tmp_path: 
             document = await memory.runtime.store.read(COUNTER, "user", (user, COUNTERS_THREAD))
             assert document is not None
             assert document["turns"] == counted, "the total was taken over from the counters of the threads"
+        assert (await memory.health()).unprocessed_turns == 0
+        for user, threads in TURNS.items():
+            assert (await memory.user(user).stats()).unprocessed_turns == 0
+            assert [info.unprocessed_turns for info in await memory.user(user).threads()] == [0] * len(threads)
         facts = {fact.content for fact in await alice.memories()}
         assert known <= facts
         assert any("Tom" in fact for fact in facts)

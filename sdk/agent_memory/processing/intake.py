@@ -23,7 +23,7 @@ from agent_memory.steps.gather import Tools
 from agent_memory.steps.table import steps, those
 from agent_memory.store import queries
 from agent_memory.store.client import Store
-from agent_memory.store.containers import MEMORIES, TURNS
+from agent_memory.store.containers import LEASES, MEMORIES, TURNS
 from agent_memory.store.counted import USER, ThreadCounter, UserCounter
 from agent_memory.store.counters import Counted, Counters, Turns, count_extractions
 from agent_memory.store.cursors import read_cursor
@@ -33,6 +33,9 @@ from agent_memory.telemetry import change_feed_failures, change_feed_lag
 
 logger = logging.getLogger("agent_memory")
 
+FEED_LEASE = "feed_memories_turns"
+PAGE = 200
+"""How many turns one page of the change feed has at most."""
 AT_ONCE = 16
 """How many requests are sent at the same time while a batch is counted, unless a setting says otherwise."""
 
@@ -108,6 +111,29 @@ def _problem(document: Document) -> str | None:
         if not isinstance(document.get(name), str) or not document[name]:
             return f"{name} is missing or not a text"
     return None if isinstance(document.get("_ts"), int) else "_ts is missing"
+
+
+async def feed_parts(store: Store) -> list[Document]:
+    """The parts of the change feed of turns, with how far the worker has counted each."""
+    lease = await store.read(LEASES, FEED_LEASE, (FEED_LEASE,))
+    # An earlier version wrote leases without parts. Counting their turns again changes nothing.
+    parts: list[Document] = (lease or {}).get("parts") or [{"range": part} for part in await store.feed_ranges()]
+    return parts
+
+
+async def uncounted_turns(store: Store, counters: Counters) -> int:
+    """How many turns are stored that the worker has not counted yet."""
+    found: dict[tuple[str, str], list[tuple[str, int]]] = defaultdict(list)
+    for part in await feed_parts(store):
+        async for page, _ in store.changes(part["range"], part.get("continuation"), PAGE):
+            for turn in page:
+                if turn.get("type") == "turn" and _problem(turn) is None:
+                    found[turn["user_id"], turn["thread_id"]].append((turn["id"], turn["_ts"]))
+    total = 0
+    for place, turns in found.items():
+        counter = await counters.get(*place)
+        total += counter.counted(turns).count - counter.count
+    return total
 
 
 async def user_total(counters: Counters, user_id: str) -> int:

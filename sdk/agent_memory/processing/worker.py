@@ -13,7 +13,6 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from agent_memory.errors import AgentMemoryError, ConfigurationError, ModelError
 from agent_memory.gathering import a_few
@@ -39,7 +38,16 @@ from agent_memory.processing.due import (
     user_steps,
     waiting_work,
 )
-from agent_memory.processing.intake import count_turns, due_user_work, is_wanted, mark, user_total
+from agent_memory.processing.intake import (
+    FEED_LEASE,
+    PAGE,
+    count_turns,
+    due_user_work,
+    feed_parts,
+    is_wanted,
+    mark,
+    user_total,
+)
 from agent_memory.processing.maintenance import finish_deletions, finish_intents
 from agent_memory.settings import Cadence
 from agent_memory.steps.gather import Tools
@@ -49,9 +57,6 @@ from agent_memory.store.counters import Counters
 
 logger = logging.getLogger("agent_memory")
 
-FEED_LEASE = "feed_memories_turns"
-PAGE = 200
-"""How many turns one page of the change feed has at most."""
 PARALLEL = 4
 """How many threads are processed at once. With a remote model nearly all of that time is waiting."""
 DEEPENED = 20
@@ -170,9 +175,9 @@ class Worker:
         async with self._cycle:
             await finish_intents(self._tools.store)
             await self._count_new_turns()
-            pending = await self.counters.pending()
+            pending = await self.counters.unfinished()
             await self._settle(pending, progress)
-        return not await self.counters.pending()
+        return not await self.counters.unfinished()
 
     async def _work(self) -> None:
         failures = 0
@@ -240,11 +245,7 @@ class Worker:
     async def _count_new_turns(self) -> list[ThreadCounter]:
         """Advances the counters by the new turns of the change feed; returns the counters that changed."""
         store = self._tools.store
-        lease = await store.read(LEASES, FEED_LEASE, (FEED_LEASE,))
-        # An earlier version wrote leases without parts. Counting their turns again changes nothing.
-        parts: list[dict[str, Any]] = (lease or {}).get("parts") or [
-            {"range": part} for part in await store.feed_ranges()
-        ]
+        parts = await feed_parts(store)
         touched: dict[tuple[str, str], ThreadCounter] = {}
         for part in parts:
             async for page, continuation in store.changes(part["range"], part.get("continuation"), PAGE):

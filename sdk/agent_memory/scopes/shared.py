@@ -296,12 +296,11 @@ async def count_stats(runtime: Runtime, partition: tuple[str, ...]) -> Stats:
 
 
 async def thread_infos(runtime: Runtime, user_id: str, found: Sequence[tuple[str, str]]) -> list[ThreadInfo]:
-    """The listing of threads (id and time of the last turn). Costs one query for each, and two more for each 500."""
+    """The listing of threads (id and time of the last turn). Costs one query for each, and one more for each 500."""
     store, told = runtime.store, list[ThreadInfo]()
     for start in range(0, len(found), _THREADS_AT_ONCE):
         part = found[start : start + _THREADS_AT_ONCE]
         ids = [thread_id for thread_id, _ in part]
-        pending = await runtime.counters.pending_of(user_id, ids)
         rows = await store.query(MEMORIES, queries.COVERED_TURNS_OF, (user_id,), threads=ids)
         covered = {row["thread_id"]: row["count"] for row in rows}
         turns: list[int] = []
@@ -312,7 +311,7 @@ async def thread_infos(runtime: Runtime, user_id: str, found: Sequence[tuple[str
             ThreadInfo(
                 thread_id=thread_id,
                 turns=count,
-                unprocessed_turns=max(0, count - covered.get(thread_id, 0), pending.get(thread_id, 0)),
+                unprocessed_turns=max(0, count - covered.get(thread_id, 0)),
                 last_turn_at=datetime.fromisoformat(last_turn_at),
             )
             for (thread_id, last_turn_at), count in zip(part, turns, strict=True)

@@ -205,17 +205,26 @@ class Counters:
         rows = await self._store.query(COUNTER, queries.THREAD_COUNTERS, (user_id,))
         return [read_counter(row, self._steps) for row in rows]
 
-    async def pending_of(self, user_id: str, thread_ids: Sequence[str]) -> dict[str, int]:
-        """How many counted turns wait for a step, by thread. Threads without a counter are left out."""
-        rows = await self._store.query(COUNTER, queries.PENDING_OF, (user_id,), threads=list(thread_ids))
-        return {row["thread_id"]: row["pending"] for row in rows}
-
     async def pending(self) -> list[ThreadCounter]:
         """The counters of all threads whose turns wait for a step."""
         return [read_counter(row, self._steps) for row in await self._store.query(COUNTER, queries.PENDING_COUNTERS)]
 
+    async def unfinished(self) -> list[ThreadCounter]:
+        """As `pending`, and in a store file also the counters whose turns wait for no step of whoever wrote them.
+
+        `pending` is stored for the steps of its writer, which may have had fewer. In an account this would cost a scan.
+        """
+        if not self._store.in_process:
+            return await self.pending()
+        rows = await self._store.query(COUNTER, queries.BEHIND_COUNTERS)
+        return [
+            read_counter(row, self._steps) for row in rows if row["pending"] or read_counter(row, self._steps).pending
+        ]
+
     async def pending_turns(self) -> int:
         """How many counted turns wait for a step, over all threads."""
+        if self._store.in_process:
+            return sum(counter.pending for counter in await self.unfinished())
         return int(sum(await self._store.query(COUNTER, queries.PENDING_TURNS)))
 
     async def waiting_since(self) -> int | None:

@@ -268,7 +268,6 @@ ACCOUNTS = (
 THREAD_COUNTERS = 'SELECT * FROM c WHERE c.type = "counter"'
 _OF_THREADS = "ARRAY_CONTAINS(@threads, c.thread_id)"
 COUNTERS_OF = f'SELECT * FROM c WHERE c.type IN ("counter", "user_counter") AND {_OF_THREADS}'
-PENDING_OF = f'SELECT c.thread_id, c.pending FROM c WHERE c.type = "counter" AND {_OF_THREADS}'
 
 # Overviews.
 _EXTRACTED = 'FROM c WHERE c.type = "cursor" AND c.step = "extract"'
@@ -309,6 +308,7 @@ OVER_BUDGET = (
 )
 STORE_BUDGET = 'SELECT c.day, c.model_calls, c.tokens FROM c WHERE c.type = "store_budget" AND c.day = @day'
 WAITING_SINCE = 'SELECT VALUE MIN(c.waiting_since) FROM c WHERE c.type = "counter" AND IS_NUMBER(c.waiting_since)'
+BEHIND_COUNTERS = 'SELECT * FROM c WHERE c.type = "counter" AND (c.pending > 0 OR c.count > (c.done["extract"] ?? 0))'
 PENDING_TURNS = 'SELECT VALUE SUM(c.pending) FROM c WHERE c.type = "counter"'
 USERS = "SELECT DISTINCT VALUE c.user_id FROM c"
 OWNERS_WITH = "SELECT DISTINCT VALUE c.user_id FROM c WHERE c.contributor_id = @contributor"
