@@ -20,8 +20,10 @@ from agent_memory.runtime import Runtime
 from agent_memory.screening.secrets import knows_tokens
 from agent_memory.settings import role_variable
 from agent_memory.steps.dead_letters import count_dead_letters
+from agent_memory.store.client import Store
 from agent_memory.store.containers import LEASES
 
+_GONE = "the store file was deleted or replaced: what is written now is lost; stop this process and bring the file back"
 PROBE_ID = "health"
 """The document that is read and written to test the store."""
 
@@ -48,7 +50,7 @@ async def look_at(runtime: Runtime) -> Health:
     except Exception as error:
         faults.append(f"the store does not answer: {error}")
     else:
-        faults += await _try_to_write(runtime)
+        faults += [_GONE] if _is_gone(runtime.store) else await _try_to_write(runtime)
     failing = _failing(runtime, models)
     return Health(
         ok=not faults and not failing,
@@ -80,11 +82,15 @@ async def glance_at(runtime: Runtime) -> tuple[bool, list[str]]:
             await store.read(LEASES, PROBE_ID, (PROBE_ID,))
         else:
             await store.upsert(LEASES, {"id": PROBE_ID})
-        stands = True
+        stands = not _is_gone(store)
     except Exception:
         stands = False
     failing = [name for name, model in _models(runtime).items() if model.answers is False]
     return stands, failing if stands else ["store", *failing]
+
+
+def _is_gone(store: Store) -> bool:
+    return store.file is not None and not store.file.is_in_place
 
 
 def _models(runtime: Runtime) -> dict[str, EndpointHealth]:

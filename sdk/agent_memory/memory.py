@@ -258,7 +258,9 @@ class AsyncMemory(MemoryOperator):
         Raises:
             ConfigurationError: if a needed variable is missing or invalid.
         """
-        env = environment or Environment()
+        env = Environment() if environment is None else environment
+        if not isinstance(env, Environment):
+            raise ConfigurationError(f"from_env takes a settings.Environment, not a {type(env).__name__}")
         if env.cosmos_endpoint is None and env.memory_url is not None:
             key, function_key = (_plain(secret) for secret in (env.memory_key, env.memory_function_key))
             return cls.remote(env.memory_url, key, function_key=function_key)

@@ -210,7 +210,7 @@ def test_without_a_command_the_help_is_shown_and_the_version_can_be_asked():
 def test_every_help_ends_with_examples_and_names_what_can_be_given():
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     assert [name for name, command in commands.items() if "Examples:" not in (command.epilog or "")] == []
-    assert options.TYPES.split(", ") == list(get_args(MemoryType))
+    assert [*options.TYPES.split(", "), "static"] == list(get_args(MemoryType)), "static knowledge is no user's"
     helps = {name: run(name, "--help").stdout.partition("Options:")[2] for name in commands}
     assert [name for name, text in helps.items() if re.search(r"<(?:int|float|str)", text)] == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -173,7 +174,10 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         try:
             listener.bind((host, port))
         except OSError as error:
-            raise ConfigurationError(f"cannot listen on {host} port {port}: {error}") from error
+            refused = ConfigurationError(f"cannot listen on {host} port {port}: {error}")
+            if error.errno == errno.EADDRINUSE:
+                refused.add_note("choose another port: --port PORT")
+            raise refused from error
         yield listener
     finally:
         listener.close()

@@ -89,7 +89,10 @@ class Commands(TyperGroup):
             status = USAGE
             command = getattr(getattr(error, "ctx", None), "command_path", prog_name)
             reason = cast(Any, error).format_message().rstrip(".")
-            _tell("usage", reason[:1].lower() + reason[1:], [f"see {command} --help"], "--json" in given)
+            hints = [f"see {command} --help"]
+            if command == prog_name and given and given[0].startswith("-"):
+                hints = [f"options stand after the command: {prog_name} COMMAND {given[0]} …", *hints]
+            _tell("usage", reason[:1].lower() + reason[1:], hints, "--json" in given)
         except typer.Abort:
             status = FAILED
             typer.echo(err=True)  # ends the line of the question

@@ -60,7 +60,7 @@ def forget(
 
     Shows what would be deleted, and asks first.
     """
-    with existing_store(store) as memory:
+    with existing_store(store, needs_model=False) as memory:
         scope = one_user(memory, user)
         named = None if item is None else full_id(scope, item, lambda id: scope.forget(id, dry_run=True))
 
@@ -90,6 +90,8 @@ def forget(
         stdout().print(f"{counted(done.total, 'document')} forgotten{made}.")
         for line in done.pending:
             stdout().print(f"  pending: {one_line(line)}")
+    elif done.total and not dry_run:
+        stdout().print("Nothing was forgotten.")
 
 
 def _show(plan: ForgetReceipt) -> None:

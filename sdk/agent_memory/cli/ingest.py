@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter, sleep
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_memory.cli.failures import FAILED, unfinished
+from agent_memory.cli.failures import FAILED, unfinished, with_hint
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     DEFAULT_USER,
@@ -24,7 +26,7 @@ from agent_memory.cli.options import (
 )
 from agent_memory.cli.terminal import counted, emit, progress, stdout
 from agent_memory.cli.views import table
-from agent_memory.errors import Conflict
+from agent_memory.errors import Conflict, ModelError
 from agent_memory.transfer.readers import Format
 
 if TYPE_CHECKING:
@@ -40,6 +42,15 @@ EXAMPLES = examples(
 )
 DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Only read everything and count what it contains. Nothing is written.")
+]
+TimeoutOption = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        metavar="SECONDS",
+        min=1,
+        help="Stop processing after this time; what is left can be processed later.",
+    ),
 ]
 BATCH = 200
 """Turns per call, so that the progress bar moves."""
@@ -71,7 +82,9 @@ class Ingested:
 
 
 def ingest(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Transcripts: JSON, JSON lines, CSV or a zip.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE", help="Transcripts: JSON, JSON lines, CSV or a zip; - is stdin.")
+    ],
     store: StoreOption = DEFAULT_STORE,
     user: Annotated[
         str | None,
@@ -96,6 +109,7 @@ def ingest(
             f" default: {BACKFILL_PACE} with --no-process and a URL, otherwise unlimited.",
         ),
     ] = None,
+    timeout: TimeoutOption = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -114,7 +128,7 @@ def ingest(
     if pace is None and not process and is_url(store):
         pace = BACKFILL_PACE
     with any_store(store) as memory:
-        result = write(memory, utterances, user, process=process, pace=pace)
+        result = write(memory, utterances, user, process=process, pace=pace, timeout=timeout)
     if as_json:
         emit(result)
     else:
@@ -154,7 +168,16 @@ def read_all(files: Iterable[Path], format: Format | None = None) -> list[Uttera
     """
     from agent_memory.transfer.readers.transcripts import read_transcript
 
-    return [utterance for file in files for utterance in read_transcript(file, format)]
+    found: list[Utterance] = []
+    for file in files:
+        if str(file) != "-":
+            found += read_transcript(file, format)
+            continue
+        with TemporaryDirectory() as folder:  # readers look at a file more than once
+            copy = Path(folder) / "stdin"
+            copy.write_bytes(sys.stdin.buffer.read())
+            found += read_transcript(copy, format)
+    return found
 
 
 def write(
@@ -164,11 +187,12 @@ def write(
     *,
     process: bool = True,
     pace: float | None = None,
+    timeout: float | None = None,
 ) -> Ingested:
     """Writes utterances into their threads and, if asked, waits until they are processed; with progress bars.
 
     Otherwise it marks the turns as imported: a function app processes live conversations first. `pace` is the maximum
-    number of turns per second.
+    number of turns per second, `timeout` how long to wait for processing, in seconds.
     """
     batch = BATCH if pace is None else max(1, min(BATCH, int(pace)))
 
@@ -197,7 +221,7 @@ def write(
     written = perf_counter()
     users = sorted({user_id for user_id, _ in threads})
     if process:
-        left, given_up = process_all(memory)
+        left, given_up = process_all(memory, timeout)
     else:
         left, given_up = sum(memory.user(name).stats().unprocessed_turns for name in users), 0
     finished = perf_counter()
@@ -238,8 +262,14 @@ def _added(thread: ThreadScope, turns: list[TurnInput]) -> tuple[int, int]:
         return created, changed
 
 
-def process_all(memory: Memory) -> tuple[int, int]:
-    """Waits until everything written is processed, with a bar; returns how many turns are left, and were given up."""
+def process_all(memory: Memory, timeout: float | None = None) -> tuple[int, int]:
+    """Waits until everything written is processed, for `timeout` seconds at most, with a bar.
+
+    Returns how many turns are left, and how many were given up.
+
+    Raises:
+        ModelError: if a model refuses the key.
+    """
     most = now = 0
     known = {letter.id for letter in memory.dead_letters()}
     with (
@@ -252,7 +282,11 @@ def process_all(memory: Memory) -> tuple[int, int]:
             most, now = max(most, left), left
             show(most - left, most)
 
-        left = memory.drain(progress=tell)
+        left = memory.drain(timeout, progress=tell)
+    refused = [name for name, model in memory.health().models.items() if model.fault == "credentials"] if left else []
+    if refused:
+        stopped = ModelError(f"the model for {' and '.join(refused)} refuses the key; all turns are stored")
+        raise with_hint(stopped, f"set a valid key, then: {invocation('process')}; `doctor` asks each model")
     fresh = [letter for letter in memory.dead_letters() if letter.id not in known]
     return left, len({(letter.user_id, letter.thread_id, turn) for letter in fresh for turn in letter.turn_ids})
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 import typer
 
 from agent_memory.cli.failures import FAILED, unfinished
-from agent_memory.cli.ingest import end_if_given_up, process_all
+from agent_memory.cli.ingest import TimeoutOption, end_if_given_up, process_all
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     JsonOption,
@@ -51,6 +51,7 @@ def process(
         str | None,
         typer.Option("--thread", metavar="ID", help=f"Only this conversation (with {', '.join(OF_THREADS)})."),
     ] = None,
+    timeout: TimeoutOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Process waiting turns into memories, or run one step.
@@ -61,7 +62,7 @@ def process(
         raise InvalidInput(f"--thread only works with the steps {', '.join(OF_THREADS)}")
     with existing_store(store) as memory:
         if step is None:
-            left, given_up = process_all(memory)
+            left, given_up = process_all(memory, timeout)
             if as_json:
                 emit({"unprocessed_turns": left} | ({"given_up_turns": given_up} if given_up else {}))
             elif left or not given_up:

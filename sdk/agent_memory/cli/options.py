@@ -25,6 +25,7 @@ from agent_memory.errors import AgentMemoryError, ConfigurationError, InvalidInp
 if TYPE_CHECKING:
     from agent_memory import Memory
     from agent_memory.language.tasks import ChatModel, EmbeddingModel
+    from agent_memory.settings import PolicySettings
     from agent_memory.sync import UserScope
 
 DEFAULT_STORE = "memory.db"
@@ -32,8 +33,8 @@ DEFAULT_USER = "me"
 """The user of a transcript if neither the file nor the caller names one."""
 
 REPEAT = "; may be given several times"
-TYPES = "fact, episodic, procedural, reflection, document, static"
-"""The types of memories; the models that name them take long to import."""
+TYPES = "fact, episodic, procedural, reflection, document"
+"""The types of memories that a user has; the models that name them take long to import."""
 
 PATIENCE_SECONDS = 600.0
 """The time limit of a context here: at a terminal a late answer is better than none."""
@@ -165,16 +166,19 @@ def no_store(path: str) -> AgentMemoryError:
 
 
 @contextmanager
-def existing_store(path: str) -> Iterator[Memory]:
-    """Opens a store that must exist: a mistyped path must not become a new, empty store."""
+def existing_store(path: str, *, needs_model: bool = True) -> Iterator[Memory]:
+    """Opens a store that must exist: a mistyped path must not become a new, empty store.
+
+    A command that `needs_model` not works also where the embedding model of the store is gone.
+    """
     if not is_url(path) and not Path(path).exists():
         raise no_store(path)
-    with any_store(path) as memory:
+    with any_store(path, needs_model=needs_model) as memory:
         yield memory
 
 
 @contextmanager
-def any_store(path: str, *, offline: bool = False) -> Iterator[Memory]:
+def any_store(path: str, *, offline: bool = False, needs_model: bool = True) -> Iterator[Memory]:
     """Opens a store, or creates one if there is none at the path, with the models set in the environment.
 
     With `offline`, it uses models that need no service. The audit names the account that runs the command.
@@ -190,25 +194,32 @@ def any_store(path: str, *, offline: bool = False) -> Iterator[Memory]:
     else:
         environment = Environment()
         patient = replace(environment.recall, context_timeout=PATIENCE_SECONDS)
-        chat, embeddings = (None, None) if offline else models_named_by(environment)
-        if not Path(path).exists():
-            _announce(chat, embeddings)
         try:
+            chat, embeddings = (None, None) if offline else models_named_by(environment)
+            if not Path(path).exists():
+                _announce(chat, embeddings)
             opened = Memory.local(
                 path, chat_model=chat, embedding_model=embeddings, policy=environment.policy, recall=patient
             )
         except ConfigurationError as error:
-            opened = _of_its_holder(path, error)
+            opened = _otherwise(path, error, None if needs_model else environment.policy)
     with acting_as_operator(), opened as memory:
         yield memory
 
 
-def _of_its_holder(path: str, error: ConfigurationError) -> Memory:
-    """The store, through the process that has it open, if that process shares it."""
+def _otherwise(path: str, error: ConfigurationError, modelless: PolicySettings | None) -> Memory:
+    """The store, through the process that has it open, if that process shares it.
+
+    With a policy for it, a store file whose embedding model does not fit is opened without one.
+    """
     from agent_memory import Memory
     from agent_memory.sharing.note import find_host
     from agent_memory.sharing.shared import is_in_use
 
+    if modelless is not None and not is_in_use(error):
+        from agent_memory.cli.absent import without_its_model
+
+        return without_its_model(path, modelless, error)
     host = find_host(Path(path)) if is_in_use(error) else None
     if host is None:
         raise error

@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from agent_memory.cli.failures import with_hint
 from agent_memory.cli.ingest import Ingested, read_all, summary, write
 from agent_memory.cli.options import DEFAULT_USER, AsOfOption, JsonOption, any_store, examples, invocation
 from agent_memory.cli.show import UserView, user_view
@@ -29,6 +30,7 @@ from agent_memory.cli.views import (
     superseded_table,
     table,
 )
+from agent_memory.errors import InvalidInput
 from agent_memory.text.patterns import linear
 
 if TYPE_CHECKING:
@@ -138,7 +140,11 @@ def quickstart(
     as_of = in_zone(as_of)
     resumed = Path(store).exists()
     utterances = read_all(files or samples())
-    Path(store).parent.mkdir(parents=True, exist_ok=True)
+    try:
+        Path(store).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        hint = f"choose another place: {invocation('quickstart', '--store', 'PATH')}"
+        raise with_hint(InvalidInput(f"cannot create the folder of {store}: {error.strerror}"), hint) from error
     if resumed and not as_json:
         stdout().print(f"Found {store} from an earlier run; continuing with it.", soft_wrap=True)
     with any_store(store, offline=True) as memory:
@@ -171,7 +177,10 @@ def write_page(memory: Memory, store: Path, users: Sequence[str], answers: Seque
 
     page = store.with_suffix(".html")
     shown = [(memory.user(name), asked(name)) for name in users[:USERS_ASKED]]
-    page.write_text(snapshot("Quickstart", shown), encoding="utf-8")
+    try:
+        page.write_text(snapshot("Quickstart", shown), encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"cannot write {page}: {error.strerror}") from error
     return page
 
 

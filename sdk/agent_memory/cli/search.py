@@ -96,7 +96,8 @@ def search(
     """Find memories of a user, best first."""
     with existing_store(store) as memory:
         scope = one_user(memory, user)
-        hits = (scope if thread is None else scope.thread(thread)).search(
+        asked = scope if thread is None else scope.thread(thread)
+        hits = asked.search(
             query,
             limit=limit,
             groups=groups or (),
@@ -113,12 +114,13 @@ def search(
             project_id=project,
             filters=filters,
         )
+        why = None if hits or as_json else asked.context(query).skipped_reason
     if as_json:
         emit(hits)
     elif hits:
         stdout().print(hit_table(hits, explain=explain))
     else:
-        stdout().print("Nothing found.")
+        stdout().print(f"Nothing found: {clean(why)}." if why else "Nothing found.")
 
 
 def context(

@@ -13,7 +13,15 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from agent_memory.cli.options import DEFAULT_STORE, JsonOption, StoreOption, examples, existing_store, invocation
+from agent_memory.cli.options import (
+    DEFAULT_STORE,
+    JsonOption,
+    StoreOption,
+    examples,
+    existing_store,
+    invocation,
+    is_url,
+)
 from agent_memory.cli.reembed import store_model
 from agent_memory.cli.terminal import clean, counted, emit, one_line, stderr, stdout
 from agent_memory.cli.views import day, day_and_time, table
@@ -57,8 +65,10 @@ def status(
     ] = 2.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what the store holds and what is waiting."""
-    with existing_store(store) as memory:
+    """Show what the store holds and what is waiting. With --watch, also process what waits in a store file."""
+    from agent_memory.settings import Environment
+
+    with existing_store(store, needs_model=False) as memory:
         if watched:
             from agent_memory.cli.watch import watch  # models are heavy, and no other command needs them for its help
 
@@ -66,6 +76,13 @@ def status(
             return
         health = memory.health()
         users = {user: memory.user(user).stats() for user in memory.users()}
+    endpoint = None if is_url(store) else Environment().cosmos_endpoint
+    if endpoint is not None:
+        stderr().print(
+            f"This is the store file {store}, and not the account in COSMOS_DB_ENDPOINT. To see that one, name the URL"
+            " of its server with --store.",
+            soft_wrap=True,
+        )
     size = Path(store).stat().st_size if Path(store).exists() else None
     if as_json:
         emit({"health": health, "bytes": size, "users": users})

@@ -64,7 +64,7 @@ def export(
     target = Path(file)
     if file != "-":
         _check_target(target, store, force=force)
-    with existing_store(store) as memory:
+    with existing_store(store, needs_model=False) as memory:
         scope = one_user(memory, user)
         if file == "-":
             scope.export(lambda line: sys.stdout.write(shown_json(line)))

@@ -97,7 +97,9 @@ def place_of(name: ModelName, env: Environment, base_url: str | None, api_key: S
         raise ConfigurationError(f"{name.variable}={name} has no resource: set {name.variable}_BASE_URL or {variable}")
     if provider.needs_key and key is None and address is None and provider.key:
         variable = env_variable(provider.key)
-        raise ConfigurationError(f"{name.variable}={name} has no key: set {variable} or {name.variable}_API_KEY")
+        is_variable = name.variable.isupper()  # it may also be an option of a command
+        where = f"{variable} or {name.variable}_API_KEY" if is_variable else variable
+        raise ConfigurationError(f"{name.variable}{'=' if is_variable else ' '}{name} has no key: set {where}")
     return Place(address or provider.address, key)
 
 

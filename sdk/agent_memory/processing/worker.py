@@ -20,7 +20,7 @@ from agent_memory.language.endpoints import health_of
 from agent_memory.language.offline import OfflineChat
 from agent_memory.language.roles import model_of, models_of
 from agent_memory.language.tasks import EXTRACT
-from agent_memory.models import now
+from agent_memory.models import EndpointHealth, now
 from agent_memory.processing.activities import activities
 from agent_memory.processing.clock import claim_deepening, end_deepening, note_deepened
 from agent_memory.processing.drift import drifted_work
@@ -148,7 +148,7 @@ class Worker:
     async def drain(self, timeout: float | None = None, progress: Progress | None = None) -> int:
         """Processes everything written so far, whatever the thresholds; returns how many turns are left.
 
-        Turns are left if the time ran out, or if a model or the store stayed unavailable.
+        Turns are left if the time ran out, if a model or the store stayed unavailable, or if a model refuses the key.
         """
         if self._importing is not None:  # the work that it has not done is done here
             self._importing.cancel()
@@ -157,6 +157,8 @@ class Worker:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 while not await self._drain_once(progress):
+                    if self._is_refused():  # no key becomes valid while somebody waits
+                        break
                     before, left = left, await self.counters.pending_turns()
                     stalls = stalls + 1 if left == before else 0
                     if stalls == DRAIN_STALLS:
@@ -166,9 +168,14 @@ class Worker:
 
     def _until_asked(self) -> float:
         """Seconds until every failing model may be called again; a pass before that would be in vain."""
-        models = (*models_of(self._tools.chat).values(), self._tools.embeddings)
-        times = (health_of(model).next_attempt_at for model in models)
+        times = (one.next_attempt_at for one in self._services())
         return max(((time - now()).total_seconds() for time in times if time), default=0.0)
+
+    def _services(self) -> list[EndpointHealth]:
+        return [health_of(model) for model in (*models_of(self._tools.chat).values(), self._tools.embeddings)]
+
+    def _is_refused(self) -> bool:
+        return any(one.fault == "credentials" for one in self._services())
 
     async def _drain_once(self, progress: Progress | None) -> bool:
         """One pass over everything that is pending; True if nothing is left."""

@@ -120,6 +120,7 @@ class RemoteBackend:
                 unprocessed_turns=0,
                 dead_letters=0,
                 warnings=[str(error)],
+                store_answers=False,
             )
 
     async def dead_letters(self) -> list[DeadLetter]:

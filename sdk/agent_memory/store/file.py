@@ -12,6 +12,10 @@ WAITS = (0.05, 0.15, 0.3, 0.5, 1.0)
 class StoreFile(Protocol):
     """What a store needs of its file; `embedded_cosmos.Engine` has these methods."""
 
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the file was neither deleted nor replaced since it was opened."""
+
     def scrub(self) -> bool:
         """Removes the bytes of deleted data from the file and its log; False if that is impossible now."""
 

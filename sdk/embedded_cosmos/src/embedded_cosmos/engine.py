@@ -135,6 +135,11 @@ class Engine:
         with self._lock:
             return not self._is_open or self._storage.scrub()
 
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the file was neither deleted nor replaced since it was opened; always true in RAM."""
+        return self._storage.is_in_place
+
     def scrub_later(self) -> None:
         """Make the next `tidy`, or `close`, scrub the file."""
         self._storage.scrub_due = True

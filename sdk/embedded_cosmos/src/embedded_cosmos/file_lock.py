@@ -74,6 +74,15 @@ class FileLock:
             raise
         _locks.add(self)
 
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the file is still where it was opened, and no other one."""
+        try:
+            status = self.store.stat()
+        except OSError:
+            return False
+        return self._id == (status.st_dev, status.st_ino)
+
     def release(self) -> None:
         """Let others open the store."""
         with _guard:
@@ -101,10 +110,12 @@ class FileLock:
         """Create the file if it is missing, and take it. Nobody else may have it open under any of its names."""
         try:
             if not self.store.exists():
-                self.store.touch(0o644)
+                self.store.touch(0o600)
             status = self.store.stat()
         except OSError as error:
             raise EngineFileError(f"{given} cannot be opened: {error.strerror}.") from error
+        if not os.access(self.store, os.R_OK | os.W_OK):
+            raise EngineFileError(f"{given} cannot be opened: this process may not read and write it.")
         identity = status.st_dev, status.st_ino
         with _guard:
             # Checked before opening: closing a second descriptor would release the locks of an engine in this process.

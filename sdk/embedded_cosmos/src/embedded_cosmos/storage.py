@@ -136,6 +136,11 @@ class Storage:
         (version,) = self.execute("PRAGMA user_version").fetchone()
         return bool(version != SCHEMA_VERSION)
 
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the file was neither deleted nor replaced since it was opened."""
+        return self._lock is None or self._lock.is_in_place
+
     def rewrite(self) -> None:
         """Rewrite the file without unused space and what was deleted, and mark it as up to date.
 
