@@ -22,7 +22,7 @@ STORE ?= .quickstart/memory.db
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-quickstart: .venv/.run  ## Real conversations become memories, then answer questions (FILE=my.jsonl, ASK="…" for your own)
+quickstart: .venv/.run  ## Sample conversations become memories, then answer questions (FILE=my.jsonl, ASK="…" for your own)
 	@$(BIN)/agent-memory quickstart $(FILE) --store $(if $(FILE),.quickstart/$(basename $(notdir $(FILE))).db,$(STORE)) $(if $(ASK),--ask "$(ASK)") $(ARGS)
 
 # A third process on two cores: some tests wait, for a clock or another process. One that has no more takes from others.

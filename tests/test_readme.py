@@ -20,7 +20,7 @@ BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 SERVERS = re.compile(r"^agent-memory (serve|explore) .*\n", re.MULTILINE)
 """Commands that run until Ctrl-C; tests/cli and tests/explorer run them."""
 NOT_RUN = {
-    "make quickstart     # real": "makes an environment; tests/cli runs the quickstart, and this is the test suite",
+    "make quickstart     # sample": "makes an environment; tests/cli runs the quickstart, and this is the test suite",
 }
 """How the snippets begin that are not run here, and why."""
 
