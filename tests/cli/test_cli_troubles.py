@@ -10,12 +10,16 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from agent_memory import AsyncMemory, Memory
+from agent_memory.cli import quickstart
 from agent_memory.cli.main import app
+from agent_memory.cli.terminal import stdout
 from agent_memory.errors import ConfigurationError
 from agent_memory.health import glance_at
 from agent_memory.language.hashing import HashingEmbeddings
@@ -174,6 +178,18 @@ def test_a_port_in_use_names_the_option(store: Path, monkeypatch: pytest.MonkeyP
         port = taken.getsockname()[1]
         refused = run("explore", store, "--port", port, "--no-browser", code=1)
     assert "hint: choose another port: --port PORT" in refused.stderr
+
+
+def test_what_to_try_next_names_the_extra_that_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(quickstart, "find_spec", lambda _: None)
+    asked = SimpleNamespace(question=quickstart.Question("ann", "Where?"))
+    tour: Any = SimpleNamespace(store="m.db", page="m.html", users=[], answers=[asked])
+    quickstart._show_next(stdout(), tour, full=True)
+    [line] = [line for line in capsys.readouterr().out.splitlines() if " explore " in line]
+    assert "m.db  # first: " in line
+    assert "server" in line
 
 
 @pytest.mark.acceptance

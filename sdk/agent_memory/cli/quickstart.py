@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,6 +32,7 @@ from agent_memory.cli.views import (
     table,
 )
 from agent_memory.errors import InvalidInput
+from agent_memory.extras import how_to_install
 from agent_memory.text.patterns import linear
 
 if TYPE_CHECKING:
@@ -290,9 +292,12 @@ def _show_answer(console: Console, answer: Answer, *, full: bool) -> None:
 def _show_next(console: Console, tour: Tour, *, full: bool) -> None:
     first = tour.answers[0].question if tour.answers else Question(tour.users[0].user_id, "What do you know about me?")
     of_user = ("--user", first.user_id, "--store", tour.store)
+    explore = invocation("explore", tour.store)
+    if find_spec("fastapi") is None:
+        explore += f"  # first: {how_to_install('server')}"
     commands = [
         invocation("context", first.text, *of_user),
-        invocation("explore", tour.store),
+        explore,
         invocation("show", "--superseded", *of_user),
         invocation("ingest", "FILE", "--store", tour.store),
     ]
