@@ -190,6 +190,12 @@ def memory(content: str) -> Memory:
     )  # fmt: skip
 
 
+def event_of_question(text: str) -> None:
+    event = recall_dates.event_named(f"before the {text}")
+    if event is not None:
+        recall_dates.beside(event, [memory(text)])
+
+
 def secrets_and_tags(text: str) -> Memory:
     parts = [f"{text[at : at + 8]}{at}" for at in range(0, len(text), 8)]
     return memory(" ".join(f"password: Zz{part}" for part in parts)).model_copy(update={"tags": parts})
@@ -265,7 +271,7 @@ ENTRIES: dict[str, Callable[[str], object]] = {
     "reflect": lambda text: reflect(ReflectInput(memories=[fact(text, f"f{n}") for n in range(3)])),
     "dates": lambda text: dates.find(text, NOW),
     "dates of a question": lambda text: recall_dates.periods(text, NOW),
-    "event of a question": lambda text: recall_dates.beside_event(f"before the {text}", [memory(text)]),
+    "event of a question": event_of_question,
     "question building": asked,
     "gate": lambda text: (gate.decide(text, Signals()), gate.is_personal(text)),
     "asking": lambda text: (talk.asks(f"{text}?"), talk.only_asks(f"{text}?")),

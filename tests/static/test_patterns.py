@@ -88,6 +88,7 @@ PROOFS: dict[tuple[str, str], str] = {
     ): RUN,
     ("sdk/agent_memory/recall/bm25.py", r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})|_"): SHORT,
     ("sdk/agent_memory/recall/bm25.py", r"f'[{CJK}]+|[^\\W{CJK}]+'"): RUN,
+    ("sdk/agent_memory/recall/bm25.py", r"f'[{CJK}]'"): CLASS,
     (
         "sdk/agent_memory/text/terms.py",
         r'''f"[{CJK}]+|[^\\W{CJK}]+(?:[.,:'’\\-][^\\W{CJK}]+)*"''',

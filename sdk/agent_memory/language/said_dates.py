@@ -34,6 +34,7 @@ def without_dates(content: str, heard: Sequence[Spoken], said: str, time_phrase:
     known = [moment for text, said_at in english for moment in _moments(text, said_at)]
     trusted = time_phrase is not None and not any(_moments(time_phrase, turn.said_at) for turn in heard[:1])
     weekends = {(one.first, one.last) for one in known if one.first and one.last and one.grain == "weekend"}
+    ends = [one.last - _DAY for one in known if one.last and one.phrase.lower().startswith(_ENDS)]
     # Something without a date may have happened on the day on which it was said.
     days = [] if any(one.grain == "day" for one in known) else [turn.said_at for turn in heard]
     plain = said.casefold()
@@ -47,7 +48,7 @@ def without_dates(content: str, heard: Sequence[Spoken], said: str, time_phrase:
             moment.first <= day < moment.last
             for moment in moments
             if moment.first and moment.last
-            for day in [*(one.first for one in known if one.first), *(days if moment.grain == "day" else [])]
+            for day in [*(one.first for one in known if one.first), *ends, *(days if moment.grain == "day" else [])]
         ) or any(_is_within(moment, one) for moment in moments for one in weekends)
         repeats = all(word in plain for word in words_of(phrase) if word not in _PLACING) or is_span_said(phrase, said)
         if not (trusted or follows or repeats or moments[0].first is None):
@@ -94,7 +95,8 @@ def _moments(text: str, said_at: datetime | None) -> list[dates.Moment]:
     return found + [moment for since, day in later for moment in dates.find(day, since, "future")]
 
 
-_WEEK = timedelta(days=7)
+_ENDS = ("end of", "the end of")
+_DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 _WEEK_AFTER = linear(r"\ba week (?:on |from )?(\p{L}+day)\b|\bon (\p{L}+day) week\b", re.IGNORECASE)
 """The day a week after the next one of that name."""
 
