@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from typing import TYPE_CHECKING
 
 from agent_memory.cli.terminal import stderr
@@ -70,5 +69,4 @@ def without_its_model(path: str, policy: PolicySettings, problem: ConfigurationE
     stderr().print(
         f"Without its embedding model, the store can only be shown, exported and erased: {problem}", soft_wrap=True
     )
-    logging.getLogger("agent_memory").setLevel(logging.ERROR)  # background work fails, as was just said
     return Memory.local(path, embedding_model=model, policy=policy)

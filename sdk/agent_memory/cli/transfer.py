@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 EXPORT_EXAMPLES = examples("export maya.jsonl --user maya", "export - --user maya | gzip > maya.jsonl.gz")
 _SQLITE = b"SQLite format 3\0"
-_SIBLINGS = ("", "-wal", "-shm", "-lock", "-host")
+_SIBLINGS = ("", "-wal", "-shm", "-journal", "-lock", "-host")
 _NAME = 100
 """How many characters of a name the unfinished file has: names are limited."""
 IMPORT_EXAMPLES = examples(

@@ -116,7 +116,7 @@ def _async_provider(provider: TokenProvider) -> Callable[[], Awaitable[str]]:
             return given if isinstance(given, str) else await given
         except Exception as error:
             message = f"No Entra ID token is available: {error}"
-            raise ModelError(message, retryable=True, fault="credentials") from error
+            raise ModelError(message, retryable=True, fault="unreachable") from error
 
     return token
 

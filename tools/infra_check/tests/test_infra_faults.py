@@ -325,7 +325,7 @@ FAULTS: dict[str, dict[str, tuple[str, str, str, str]]] = {
         "alert that tells nobody": (APP_ALERTS, "actionGroups: actionGroupIds", "actionGroups: []", "nobody"),
     },
     "the_package_is_whole": {
-        "package without the library": (".funcignore", "!/sdk/\n", "", "lacks sdk/"),
+        "package without the library": (".funcignore", "tests/", "tests/\nsdk/", "lacks sdk/"),
         "package without a member of the workspace": (
             ".funcignore",
             "!sdk/embedded_cosmos/pyproject.toml\n",
@@ -333,16 +333,10 @@ FAULTS: dict[str, dict[str, tuple[str, str, str, str]]] = {
             "lacks sdk/embedded_cosmos/pyproject.toml",
         ),
         "package with the host": (".funcignore", "sdk/functions_host/*\n", "", "would hold sdk/functions_host/src/"),
-        "package with the tests": (".funcignore", "!/sdk/\n", "!/sdk/\n!/tests/\n", "would hold tests/"),
-        "package with a virtual environment": (".funcignore", "!/sdk/\n", "!/sdk/\n!/*_env/\n", "would hold my_env/"),
-        "package with an export": (".funcignore", "!/sdk/\n", "!/sdk/\n!/*.json\n", "would hold keys.json"),
-        "package with any file": (".funcignore", "/*\n", "", "would hold some-file-of-somebody"),
-        "package without bytecode": (
-            ".funcignore",
-            "!.python_packages/\n",
-            "!.python_packages/\n__pycache__/\n",
-            "the bytecode of packages",
-        ),
+        "package with the tests": (".funcignore", "tests/\n", "", "would hold tests/"),
+        "package with a virtual environment": (".funcignore", "/*_env/\n", "", "would hold my_env/"),
+        "package with an export": (".funcignore", "/keys.json\n", "", "would hold keys.json"),
+        "package without bytecode": (".funcignore", "/__pycache__/\n", "__pycache__/\n", "the bytecode of packages"),
         "package for any Python": (
             "requirements.txt",
             "azure-functions>=2.1",

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.grammar import parse
 from agent_memory.language.offline.text import expand
-from agent_memory.text.patterns import bounded, either
+from agent_memory.text.patterns import bounded, either, plain_words
 
 _END = (
     rf"(?=[,;.!]|$| {either('now today yesterday last this next in on at since because after as for so and but')}\b"
@@ -27,8 +27,15 @@ _WHOM = r"(?P<who>me|us|him|her|them|(?-i:[A-Z])\w+|my \w+|our \w+)"
 _DID = r"(?:have |has |am |are |is |was |were |got |just |finally |also |now |already |both )*"
 _OFF_DUTY = either("to on for in at until till this next work duty sick school today tomorrow now the_hook")
 _RID_OF = either("quit quitting ditched dumped dropping scrapped sold cancelled canceled binned got_rid_of")
-_PARTED = either("broke_up broken_up split split_up divorced separated done over")
-_GONE = either("moved_out died passed_away walked_off walked_out pulled_out")
+_PARTED = either("broke_up broken_up split_up divorced separated")
+_GONE = either("moved_out died passed_away")
+_FOR_A_WHILE = bounded(
+    rf"\b(?:today|tonight|tomorrow|until|till|this (?:week|weekend|month|morning|afternoon|evening)|at (?:noon|\d)"
+    r"|on (?:my|the|our) \w+|for (?:now|lent|\d+|a (?:while|week|month|day|bit|few)"
+    rf"|the (?:week|month|summer|winter|day)|{plain_words(lexicon.MONTHS)}))\b",
+    re.I,
+)
+"""What ends only for some time, or only in part."""
 _OVER = tuple(
     bounded(pattern, re.I)
     for pattern in (
@@ -42,15 +49,16 @@ _OVER = tuple(
         rf"^(?:i|we) {_DID}(?:called|calling) {_WHAT} off\b",
         rf"^(?:i|we) {_DID}(?:traded|swapped) (?:in )?(?:the|my|our) (?P<what>[^,;.!]{{2,30}}?) (?:in )?for\b",
         rf"\b(?:{either('laid_off let_go fired resigned')} (?:from|by|at)|(?:my|our) notice (?:at|to)) {_NAME}",
-        rf"^{_NAME} and (?:i|me) {_DID}{_PARTED}\b",
+        rf"^{_NAME} and (?:i|me) {_DID}{_PARTED}{_END}",
         rf"^(?:i|we) {_DID}{either('broke_up broken_up split_up')} with {_NAME}",
-        rf"^{_NAME} {_DID}{_GONE}\b",
+        rf"^{_NAME} {_DID}{_GONE}{_END}",
         rf"^(?:i|we) {_DID}(?:had to )?put {_NAME} down\b",
         rf"^{_WHO} {_DID}(?:stopped|quit) (?P<what>[a-z]+ing\b[^,;.!]{{0,25}}?){_END}",
         r"^we (?:have |just |finally )*(?:broke|broken|split) up(?P<what>)(?=[,;.!]|$)",
         rf"\binstead of {_WHAT}",
     )
 )
+_OWN = bounded(r"^(?:i|we)\b", re.I)
 _JOB = "(?:a|my) (?:new )?(?:job|position|role|post) (?:at|with|for)"
 _WAYS_TO_SAY = (
     # As in "Fraser is my best man now", said of what is known as "my best man is …".
@@ -60,7 +68,7 @@ _WAYS_TO_SAY = (
     ),
     (r"\b(?:have )?(?:come|grown|learned|learnt) (?:a?round )?to (?P<verb>like|love|enjoy|hate)\b", r"\g<verb>"),
     (r"\bwould rather (?:have|take|get|sit (?:in|on|at))\b", "prefer"),
-    (rf"\b(?:started|have|got|took|accepted|found|landed) {_JOB}\b", "joined"),
+    (rf"\b(?:started|got|took|accepted|found|landed) {_JOB}(?!.*\bvolunteer)", "joined"),
     (r"^(?:i|we) (?:have |got ){1,2}a new (?P<thing>[\w -]{2,20})[,:] (?=(?-i:[A-Z+\d]))", r"my \g<thing> is now "),
     (
         r"^(?P<thing>(?-i:[A-Z]{2,})|(?:the|our|my) [\w -]{2,20}) (?:now )?(?:runs|lives|sits) on "
@@ -79,8 +87,8 @@ _WAYS_TO_SAY = (
         r"\g<who> work at ",
     ),
     (r"\bwork as an? (?:[\w-]+ ){0,2}[\w-]+ (?:at|for|with) (?=(?-i:[A-Z]))", "work at "),
-    (r"\b(?:am|are) (?:down to|up to|at) (?=\d+(?:\.\d+)? ?(?:kg|kilos?|lbs?|pounds?|stone)\b)", "weigh "),
-    (r"^i turned (?P<age>\d{1,2})\b.*", r"I am \g<age>"),
+    (r"\b(?:am|are) (?:down to|up to|at) (?=\d+(?:\.\d+)? ?(?:kg|kilos?|lbs?|pounds?|stone)(?: now)?[.!]*$)", "weigh "),
+    (r"^i (?:just )?turned (?P<age>\d{1,2})(?: (?:today|yesterday|(?:last|this|on) \w+))?[.!]*$", r"I am \g<age>"),
 )
 _RESTATED = tuple((bounded(pattern, re.I), said) for pattern, said in _WAYS_TO_SAY)
 _ALLOWED = bounded(
@@ -113,16 +121,15 @@ def ending(text: str) -> Ending | None:
     """What a sentence says is over, if it says so of anything."""
     plain = expand(text).strip()
     match = next((match for pattern in _OVER if (match := pattern.search(plain))), None)
-    clause = parse(text) if match else None
-    if match is None or (clause is not None and clause.time == "past" and "instead of" in match[0]):
+    if match is None or _FOR_A_WHILE.search(plain):
         return None
-    owner = clause.owner if clause is not None and clause.owner.startswith("self.") else "self"
-    who = match.groupdict().get("who") or ""
-    if who.lower() in {"me", "us"} or who[:3].lower() in {"my ", "our"}:
-        owner = "self"
-    elif who[:1].isupper() and who not in {"I", "We"}:
-        owner = who.lower()
-    return Ending(match["what"].rstrip(".'"), owner)
+    clause, who = parse(text), match.groupdict().get("who") or ""
+    if "instead of" in match[0] and (clause is None or not clause.change or clause.time == "past"):
+        return None
+    if who[:1].isupper() and who not in {"I", "We"}:
+        return Ending(match["what"].rstrip(".'"), who.lower())
+    is_own = who.lower() in {"i", "we", "me", "us"} if who else _OWN.match(plain) or match.start("what") == 0
+    return Ending(match["what"].rstrip(".'"), "self") if is_own else None
 
 
 def restated(text: str) -> str:
@@ -141,8 +148,14 @@ def allows_again(newer: str, older: str) -> bool:
     allowed, forbidden = _ALLOWED.search(expand(newer).strip()), _FORBIDDEN.search(expand(older))
     if not allowed or not forbidden:
         return False
-    word = (allowed["verb"] or allowed["liked"] or allowed["fine"]).lower()
-    return word.rstrip("s") in {one.rstrip("s") for one in forbidden["what"].lower().split()}
+    word = (allowed["verb"] or allowed["liked"] or allowed["fine"]).lower().rstrip("s")
+    rest = forbidden["what"].lower().split()
+    at = next((place for place, one in enumerate(rest) if one.rstrip("s") == word), None)
+    if at is None:
+        return False
+    behind = rest[at + 1 :]
+    # "Never email my boss" is about somebody else; "not before 9" still holds unless it is allowed "again".
+    return not behind or (behind[0] in {"me", "us"} and (len(behind) == 1 or "again" in newer.lower()))
 
 
 def is_able_again(text: str) -> bool:

@@ -11,7 +11,7 @@ from agent_memory.language.offline import claims as reading, lexicon, values
 from agent_memory.language.offline.claims import ENDED, ONE_AT_A_TIME, Claim, Verdict
 from agent_memory.language.offline.endings import allows_again
 from agent_memory.language.offline.speech import is_standing_order
-from agent_memory.language.offline.text import canon, canons, content_stems, stems, tokens
+from agent_memory.language.offline.text import canon, canons, content_stems, expand, stems, tokens
 from agent_memory.language.offline.values import Value
 from agent_memory.language.tasks import Contradiction, Duplicates, FactView, ReconcileInput, ReconcileOutput
 from agent_memory.text import dates
@@ -21,6 +21,9 @@ from agent_memory.text.restated import restates
 _WEAK = canons(lexicon.WEAK_TOPICS)
 _PLAIN_FRAMES = stems(lexicon.TOOL_VERBS | lexicon.words("tool live work")) | _WEAK
 _PARTNERS = canons(lexicon.words("wife husband partner spouse fiance fiancé fiancee fiancée girlfriend boyfriend"))
+_PETS = canons(lexicon.words("dog cat puppy kitten rabbit hamster parrot horse pet roommate flatmate housemate tenant"))
+_FAMILY = canons(lexicon.KIN) - _PARTNERS - _PETS
+"""Who stays who they are, whatever they leave."""
 _ALONE = lexicon.words("single divorced widowed separated")
 _PARTED = Claim("self", ENDED, change=True, replaced=values.text(""))
 _MANY = canons(lexicon.MANY_KIN)
@@ -34,8 +37,16 @@ _FROM_NOW = bounded(r"\b(?:from now on|always)\b", re.I)
 _SHORTEST_CHOICE = 3
 """Words of a standing instruction whose choice can be told from the rest. A choice."""
 _UNCHOSEN = lexicon.words("a an the please now from on instead always")
-_PLACED_BY = lexicon.words("in at as by with")
-"""Prepositions whose object is the choice of an instruction: answers are in one language."""
+_FORBIDDING = bounded(r"\b(?:not|never|no|without)\b", re.I)
+_CHOICES = (
+    lexicon.words("aisle window middle"),
+    lexicon.words("metric imperial"),
+    lexicon.words("short long brief detailed"),
+    lexicon.words("celsius fahrenheit"),
+    lexicon.words("tabs spaces"),
+    lexicon.words("formal informal"),
+)
+"""Words of which an instruction can choose one. A choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +98,10 @@ def contradiction(newer: Statement, older: Statement) -> Verdict | None:
     told = [claim for claim in older.claims if claim.topic != ENDED]
     if not told:
         about = content_stems(older.fact.content)
-        gone = [claim.replaced.core for claim in newer.claims if claim.topic == ENDED and claim.replaced]
-        return "update" if any(one <= about and len(about - one) <= 1 for one in gone) else None
+        ended = [claim for claim in newer.claims if claim.topic == ENDED and claim.owner == "self"]
+        gone = [claim.replaced.core for claim in ended if claim.replaced and claim.replaced.said]
+        is_over = any(one <= about and len(about - one) <= 1 for one in gone)
+        return "update" if is_over and not about & _FAMILY else None
     verdicts = [[found for one in newer.claims if (found := excludes(one, two))] for two in told]
     return verdicts[0][0] if verdicts and all(verdicts) else None
 
@@ -98,6 +111,8 @@ def _is_other_choice(newer: str, older: str) -> bool:
 
     "Always book me a window seat" replaces "… an aisle seat", and "… in German" replaces "… in English".
     """
+    if any(_FORBIDDING.search(expand(text)) for text in (newer, older)):
+        return False
     if not all(is_standing_order(text) or _FROM_NOW.search(text) for text in (newer, older)):
         return False
     one, two = (_choice_words(text) for text in (newer, older))
@@ -105,13 +120,18 @@ def _is_other_choice(newer: str, older: str) -> bool:
     if len(one) != len(two) or len(at) != 1 or len(one) < _SHORTEST_CHOICE:
         return False
     place = at[0]
-    is_modifier = place + 1 < len(one) and one[place + 1] not in lexicon.STOPWORDS
-    return is_modifier or (place + 1 == len(one) and one[place - 1] in _PLACED_BY)
+    pair = {one[place], two[place]}
+    return any(pair <= choices for choices in _CHOICES) or (place > 0 and one[place - 1] == "in" and _are_names(pair))
+
+
+def _are_names(words: set[str]) -> bool:
+    """Whether these words are written as names, as languages are."""
+    return all(word[:1].isupper() for word in words)
 
 
 def _choice_words(text: str) -> list[str]:
-    words = (word.lower() for word in tokens(text.partition(": ")[2] or text))
-    return [word for word in words if word not in _UNCHOSEN]
+    words = tokens(text.partition(": ")[2] or text)
+    return [words[0].lower(), *words[1:]] if (words := [one for one in words if one.lower() not in _UNCHOSEN]) else []
 
 
 def duplicates(one: Statement, two: Statement) -> bool:
@@ -196,7 +216,8 @@ def _is_over(newer: Claim, older: Claim) -> bool:
     """Whether what the newer claim says is over is what the older one is about."""
     gone = newer.replaced.core if newer.replaced else frozenset()
     # Anna may be over as the name of my girlfriend; what is my brother's goes on.
-    is_self = newer.owner == "self" and (older.owner == "self" or "name" in older.topic)
+    related = older.topic | {older.owner.rpartition(".")[2]}
+    is_self = newer.owner == "self" and (older.owner == "self" or "name" in older.topic) and not related & _FAMILY
     if older.negative or not (is_self or _same_owner(newer.owner, older.owner)):
         return False
     if newer.replaced and not newer.replaced.said:

@@ -37,7 +37,7 @@ _UNWANTED = ("tests/", "docs/", "infra/", "samples/", "benchmarks/", "tools/", "
 _UNWANTED_FILES = (
     ".env",
     "local.settings.json",
-    # What the commands of the README leave in the folder, and a file with any name.
+    # What the commands of the README leave in the folder.
     "memory.db",
     "memory.db-wal",
     "memory.html",
@@ -46,8 +46,6 @@ _UNWANTED_FILES = (
     "keys.json",
     "items.json",
     "claude-export.zip",
-    "some-file-of-somebody",
-    "azure_functions/alice.jsonl",
     "sdk/memory.db",
 )
 _FOR_OLDER_PYTHON = "1.26.0"
