@@ -63,6 +63,8 @@ DEEPENED = 20
 """How many users the clock deepens before it notes the outcomes."""
 TIDYING_SHARE = 100
 """Tidying a store file takes at most one part in this many of the time, because it blocks all requests."""
+REFUSED_STALLS = 1
+"""The same while a model refuses the key. A choice."""
 DRAIN_STALLS = 5
 """After how many passes without progress `drain` gives up, if no timeout ends it before."""
 LONGEST_STALL = 60.0
@@ -157,11 +159,10 @@ class Worker:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 while not await self._drain_once(progress):
-                    if self._is_refused():  # no key becomes valid while somebody waits
-                        break
                     before, left = left, await self.counters.pending_turns()
                     stalls = stalls + 1 if left == before else 0
-                    if stalls == DRAIN_STALLS:
+                    # A wrong key seldom becomes valid while somebody waits.
+                    if stalls >= (REFUSED_STALLS if self._is_refused() else DRAIN_STALLS):
                         break
                     await asyncio.sleep(max(self._pace.retry, min(self._until_asked(), LONGEST_STALL)))
         return await self.counters.pending_turns()
