@@ -11,6 +11,7 @@ from dialect_servers import FACT
 from werkzeug import Request, Response
 
 from agent_memory.errors import ConfigurationError, ModelError
+from agent_memory.language.endpoints import MOST_REFUSED
 from agent_memory.language.openai_chat import OpenAIChat
 from agent_memory.language.openai_client import azure_base_url
 from agent_memory.language.prompts import PromptFolder
@@ -243,6 +244,16 @@ async def test_a_success_that_is_no_answer_of_the_protocol_is_a_fault_that_may_p
     script.answers = [memories(FACT)]
     assert len((await chat.run(EXTRACT, TALK)).output.memories) == 1
     assert chat.health().answers
+
+
+async def test_a_service_that_answers_nothing_usable_pauses_and_its_attempts_are_counted(script, chat):
+    script.answers = [completion("Goats!", usage=(100, 1))]
+    for number in range(MOST_REFUSED + 1):
+        with pytest.raises(ModelError) as caught:
+            await chat.run(EXTRACT, TALK)
+        assert caught.value.retryable == (number == MOST_REFUSED)
+        assert caught.value.cost["input_tokens"] == 300
+    assert chat.health().fault == "unusable"
 
 
 async def test_usage_is_summed_over_the_attempts(script, chat):

@@ -118,7 +118,11 @@ class ServiceChat(ABC):
             result = await self._run(task, data, request)
         except ModelError as error:
             if not error.retryable:
-                await self._endpoint.refused(self._control)
+                try:
+                    await self._endpoint.refused(self._control)
+                except ModelError as fault:
+                    fault.cost = error.cost
+                    raise
             raise
         self._endpoint.accepted()
         return result

@@ -63,10 +63,10 @@ DEEPENED = 20
 """How many users the clock deepens before it notes the outcomes."""
 TIDYING_SHARE = 100
 """Tidying a store file takes at most one part in this many of the time, because it blocks all requests."""
-REFUSED_STALLS = 1
-"""The same while a model refuses the key. A choice."""
 DRAIN_STALLS = 5
 """After how many passes without progress `drain` gives up, if no timeout ends it before."""
+REFUSED_STALLS = 1
+"""The same while a model refuses the key, which seldom becomes valid while somebody waits. A choice."""
 LONGEST_STALL = 60.0
 """The longest that `drain` waits between two passes, in seconds, however long a wait a model asks for."""
 
@@ -161,7 +161,6 @@ class Worker:
                 while not await self._drain_once(progress):
                     before, left = left, await self.counters.pending_turns()
                     stalls = stalls + 1 if left == before else 0
-                    # A wrong key seldom becomes valid while somebody waits.
                     if stalls >= (REFUSED_STALLS if self._is_refused() else DRAIN_STALLS):
                         break
                     await asyncio.sleep(max(self._pace.retry, min(self._until_asked(), LONGEST_STALL)))

@@ -225,9 +225,7 @@ def signs_of(hits: Sequence[Hit], query: str, shown: Sequence[Hit]) -> Iterable[
             both = ((n, o) for n in most_relevant(new) for o in most_relevant(old)) if common else ()
             overtaken = any(overtakes(n, o, asked) for n, o in both)
             is_apart = new.said_at - old.said_at >= _LATER or new.has_figures or (linked and new.is_change)
-            is_wish = old.memory.kind == "requirement"  # it holds until it is withdrawn
-            is_far = is_foreign and anchor < _ANCHOR
-            if not overtaken and (is_wish or old.talk_id in replacing or not is_apart or is_far):
+            if not overtaken and (old.talk_id in replacing or not is_apart or (is_foreign and anchor < _ANCHOR)):
                 continue
             signs = Signs(
                 old_score=old.hit.score / top,

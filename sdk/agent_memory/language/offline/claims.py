@@ -127,6 +127,7 @@ def _clauses(sentence: str) -> list[str]:
 def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     changing = clause.verb in _CHANGING
     ended = _NAME.match(_THE.sub("", clause.after)) if clause.verb in _ENDING and not clause.thing else None
+    ended = None if ended and ended[0].endswith("'s") else ended
     over = clause.time == "past" and not (changing or ended or clause.verb in {"join", "get", "marri"})
     wished = clause.time == "wish" and (clause.hedged or clause.verb != "fli")
     if over or wished or (clause.time == "ahead" and not clause.thing):
@@ -197,6 +198,8 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
         found = [values.text(said)]
         lasting = "favorit" in topic  # "My job is fun" says nothing against "My job is hard".
         topic -= content_stems(said)
+    if "favorit" in topic:
+        topic = content_stems(thing)  # what it is a favourite of, though the value may have that word
     if not topic and (old is not None or (changing and named)):
         topic = frozenset({"tool"})
     begun = verb in {"work", "live"} and clause.verb not in {verb, "be"}

@@ -7,6 +7,7 @@ me off it", "I work at Siemens" with "I joined Bosch".
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -32,7 +33,7 @@ _GONE = either("moved_out died passed_away")
 _FOR_A_WHILE = bounded(
     rf"\b(?:today|tonight|tomorrow|until|till|this (?:week|weekend|month|morning|afternoon|evening)|at (?:noon|\d)"
     r"|on (?:my|the|our) \w+|for (?:now|lent|\d+|a (?:while|week|month|day|bit|few)"
-    rf"|the (?:week|month|summer|winter|day)|{plain_words(lexicon.MONTHS)}))\b",
+    rf"|the (?:week|weekend|month|summer|winter|day)|{plain_words(lexicon.MONTHS)}))\b",
     re.I,
 )
 """What ends only for some time, or only in part."""
@@ -93,7 +94,7 @@ _WAYS_TO_SAY = (
 _RESTATED = tuple((bounded(pattern, re.I), said) for pattern, said in _WAYS_TO_SAY)
 _ALLOWED = bounded(
     r"^(?:(?:and|so|ok|okay|now),? )*(?:(?:you|u) (?:can|may) (?P<verb>[a-z]+)\b(?: me\b| us\b)?"
-    r"(?: (?:in|at|on|before|after|by)\b.*)? (?:again|now)\b"
+    r"(?: (?:in|at|on|before|after|by)\b.*)? (?:again|now)[.!]*$"
     r"|(?:i|we) (?:do )?(?:like|love|want) (?P<liked>[a-z-]+) (?:after all|now|again)\b"
     r"|(?P<fine>[a-z-]+) (?:is|are) (?:fine|ok|okay|allowed|welcome)(?: again| now)?)",
     re.I,
@@ -143,19 +144,37 @@ def restated(text: str) -> str:
     return text if plain == expand(text) else plain
 
 
-def allows_again(newer: str, older: str) -> bool:
-    """Whether a sentence allows what an older one forbade: "You can call me again" after "Please don't call me"."""
-    allowed, forbidden = _ALLOWED.search(expand(newer).strip()), _FORBIDDEN.search(expand(older))
-    if not allowed or not forbidden:
-        return False
-    word = (allowed["verb"] or allowed["liked"] or allowed["fine"]).lower().rstrip("s")
-    rest = forbidden["what"].lower().split()
-    at = next((place for place, one in enumerate(rest) if one.rstrip("s") == word), None)
+class Permission(NamedTuple):
+    """What a sentence allows: its verb or thing, and whether it says "again"."""
+
+    word: str
+    again: bool
+
+
+def permission(text: str) -> Permission | None:
+    """What a sentence allows ("You can call me again", "Tables are fine now")."""
+    plain = expand(text).strip()
+    found = _ALLOWED.search(plain)
+    if found is None:
+        return None
+    word = found["verb"] or found["liked"] or found["fine"]
+    return Permission(word.lower().rstrip("s"), "again" in plain.lower())
+
+
+def prohibition(text: str) -> tuple[str, ...]:
+    """The words behind "don't", "never" or "no" in a sentence; none without such a word."""
+    found = _FORBIDDEN.search(expand(text))
+    return tuple(found["what"].lower().split()) if found else ()
+
+
+def lifts(allowed: Permission, forbidden: Sequence[str]) -> bool:
+    """Whether a permission lifts a prohibition: "You can call me again" after "Please don't call me"."""
+    at = next((place for place, one in enumerate(forbidden) if one.rstrip("s") == allowed.word), None)
     if at is None:
         return False
-    behind = rest[at + 1 :]
+    behind = forbidden[at + 1 :]
     # "Never email my boss" is about somebody else; "not before 9" still holds unless it is allowed "again".
-    return not behind or (behind[0] in {"me", "us"} and (len(behind) == 1 or "again" in newer.lower()))
+    return not behind or (behind[0] in {"me", "us"} and (len(behind) == 1 or allowed.again))
 
 
 def is_able_again(text: str) -> bool:

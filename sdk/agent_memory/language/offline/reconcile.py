@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agent_memory.language.offline import claims as reading, lexicon, values
 from agent_memory.language.offline.claims import ENDED, ONE_AT_A_TIME, Claim, Verdict
-from agent_memory.language.offline.endings import allows_again
+from agent_memory.language.offline.endings import Permission, lifts, permission, prohibition
 from agent_memory.language.offline.speech import is_standing_order
 from agent_memory.language.offline.text import canon, canons, content_stems, expand, stems, tokens
 from agent_memory.language.offline.values import Value
@@ -39,6 +39,7 @@ _SHORTEST_CHOICE = 3
 _UNCHOSEN = lexicon.words("a an the please now from on instead always")
 _FORBIDDING = bounded(r"\b(?:not|never|no|without)\b", re.I)
 _CHOICES = (
+    lexicon.words("english german french spanish italian portuguese dutch polish russian chinese japanese korean"),
     lexicon.words("aisle window middle"),
     lexicon.words("metric imperial"),
     lexicon.words("short long brief detailed"),
@@ -51,11 +52,21 @@ _CHOICES = (
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A fact with what the rules read in it."""
+    """A fact with what the rules read in it.
+
+    Attributes:
+        choice: The words of a standing instruction that forbids nothing; none for other facts.
+        allowed: What it allows.
+        forbidden: The words of what it forbids.
+    """
 
     fact: FactView
     claims: tuple[Claim, ...]
     times: tuple[str, ...]
+    stems: frozenset[str]
+    choice: tuple[str, ...] = ()
+    allowed: Permission | None = None
+    forbidden: tuple[str, ...] = ()
 
 
 def reconcile(data: ReconcileInput) -> ReconcileOutput:
@@ -77,7 +88,9 @@ def reconcile(data: ReconcileInput) -> ReconcileOutput:
 def read(fact: FactView) -> Statement:
     """Reads one fact."""
     times = tuple(moment.label for moment in dates.find(fact.content, fact.said_at))
-    return Statement(fact, reading.read(fact.content, fact.said_at), times)
+    text = fact.content
+    claims, forbidden = reading.read(text, fact.said_at), prohibition(text)
+    return Statement(fact, claims, times, content_stems(text), _choice(text), permission(text), forbidden)
 
 
 def _with_presumed_topics(statements: list[Statement]) -> list[Statement]:
@@ -93,45 +106,40 @@ def _with_presumed_topics(statements: list[Statement]) -> list[Statement]:
 
 def contradiction(newer: Statement, older: Statement) -> Verdict | None:
     """Whether two facts cannot both be true now. A fact that claims more than what is excluded stays."""
-    if allows_again(newer.fact.content, older.fact.content) or _is_other_choice(newer.fact.content, older.fact.content):
+    if (newer.allowed and lifts(newer.allowed, older.forbidden)) or _is_other_choice(newer.choice, older.choice):
         return "update"
+    about = older.stems
     told = [claim for claim in older.claims if claim.topic != ENDED]
+    changes = [claim for claim in newer.claims if claim.topic != ENDED or _gone(claim) <= about]
     if not told:
-        about = content_stems(older.fact.content)
-        ended = [claim for claim in newer.claims if claim.topic == ENDED and claim.owner == "self"]
-        gone = [claim.replaced.core for claim in ended if claim.replaced and claim.replaced.said]
-        is_over = any(one <= about and len(about - one) <= 1 for one in gone)
+        gone = [_gone(claim) for claim in changes if claim.topic == ENDED and claim.owner == "self"]
+        is_over = any(one and len(about - one) <= 1 for one in gone)
         return "update" if is_over and not about & _FAMILY else None
-    verdicts = [[found for one in newer.claims if (found := excludes(one, two))] for two in told]
+    verdicts = [[found for one in changes if (found := excludes(one, two))] for two in told]
     return verdicts[0][0] if verdicts and all(verdicts) else None
 
 
-def _is_other_choice(newer: str, older: str) -> bool:
-    """Whether two standing instructions differ in one word only, so that the newer one makes another choice.
+def _gone(claim: Claim) -> frozenset[object]:
+    """The stems of what a claim says is over; all of them must be in the statement that it ends."""
+    return frozenset(claim.replaced.core) if claim.replaced and claim.replaced.said else frozenset()
+
+
+def _is_other_choice(newer: Sequence[str], older: Sequence[str]) -> bool:
+    """Whether two standing instructions differ in one word only, with which each makes another choice.
 
     "Always book me a window seat" replaces "… an aisle seat", and "… in German" replaces "… in English".
     """
-    if any(_FORBIDDING.search(expand(text)) for text in (newer, older)):
+    if len(newer) != len(older) or len(newer) < _SHORTEST_CHOICE:
         return False
-    if not all(is_standing_order(text) or _FROM_NOW.search(text) for text in (newer, older)):
-        return False
-    one, two = (_choice_words(text) for text in (newer, older))
-    at = [place for place, (new, old) in enumerate(zip(one, two, strict=False)) if new != old]
-    if len(one) != len(two) or len(at) != 1 or len(one) < _SHORTEST_CHOICE:
-        return False
-    place = at[0]
-    pair = {one[place], two[place]}
-    return any(pair <= choices for choices in _CHOICES) or (place > 0 and one[place - 1] == "in" and _are_names(pair))
+    pairs = [{new, old} for new, old in zip(newer, older, strict=True) if new != old]
+    return len(pairs) == 1 and any(pairs[0] <= choices for choices in _CHOICES)
 
 
-def _are_names(words: set[str]) -> bool:
-    """Whether these words are written as names, as languages are."""
-    return all(word[:1].isupper() for word in words)
-
-
-def _choice_words(text: str) -> list[str]:
-    words = tokens(text.partition(": ")[2] or text)
-    return [words[0].lower(), *words[1:]] if (words := [one for one in words if one.lower() not in _UNCHOSEN]) else []
+def _choice(text: str) -> tuple[str, ...]:
+    if _FORBIDDING.search(expand(text)) or not (is_standing_order(text) or _FROM_NOW.search(text)):
+        return ()
+    words = (word.lower() for word in tokens(text.partition(": ")[2] or text))
+    return tuple(word for word in words if word not in _UNCHOSEN)
 
 
 def duplicates(one: Statement, two: Statement) -> bool:
