@@ -812,6 +812,11 @@ def test_what_is_over_or_new_is_kept(text: str) -> None:
     assert the_one(text).content.startswith(text.rstrip("."))
 
 
+@pytest.mark.parametrize("text", ["We sold out!", "I gave up on it.", "I'm off to bed."])
+def test_what_ends_nothing_of_ones_own_is_no_ending(text: str) -> None:
+    assert found(text) == []
+
+
 def test_two_subjects_are_not_cut_apart() -> None:
     said = "Callum and I are getting married next summer"
     assert the_one(f"ok bot, {said}").content.startswith(said)

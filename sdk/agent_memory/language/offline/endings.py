@@ -20,14 +20,15 @@ _END = (
     rf"(?=[,;.!]|$| {either('now today yesterday last this next in on at since because after as for so and but')}\b"
     rf"| {either('from to completely altogether anyway entirely')}\b)"
 )
-_WHAT = rf"(?:(?:the|my|our|all) )?(?P<what>(?!(?:it|that|this|them|you|me|us)\b)[^,;.!]{{2,40}}?){_END}"
+_NOTHING = either("it that this them you me us out off up down in on to for")
+_WHAT = rf"(?:(?:the|my|our|all) )?(?P<what>(?!{_NOTHING}\b)[^,;.!]{{2,40}}?){_END}"
 _NO_NAME = rf"(?!{either('i he she it they we you who everyone everybody someone nobody the this that my our a an')}\b)"
 _NAME = rf"(?P<what>{_NO_NAME}(?-i:[A-Z])[\w&.'-]*(?: (?-i:[A-Z])[\w&.'-]*)*)"
 _WHO = r"(?P<who>i|we|(?-i:[A-Z])\w+)"
 _WHOM = r"(?P<who>me|us|him|her|them|(?-i:[A-Z])\w+|my \w+|our \w+)"
 _DID = r"(?:have |has |am |are |is |was |were |got |just |finally |also |now |already |both )*"
 _OFF_DUTY = either("to on for in at until till this next work duty sick school today tomorrow now the_hook")
-_RID_OF = either("quit quitting ditched dumped dropping scrapped sold cancelled canceled binned got_rid_of")
+_RID_OF = either("ditched dumped dropping scrapped sold cancelled canceled binned got_rid_of")
 _PARTED = either("broke_up broken_up split_up divorced separated")
 _GONE = either("moved_out died passed_away")
 _FOR_A_WHILE = bounded(
@@ -45,7 +46,8 @@ _OVER = tuple(
         rf"^{_WHO} (?:am|are|is) (?:now )?off (?!{_OFF_DUTY}\b){_WHAT}",
         rf"^{_WHO} {_DID}(?:gave|given|giving) up (?:on )?{_WHAT}",
         rf"^{_WHO} {_DID}(?:dropped|dropping|pulled|pulling|backed) out of {_WHAT}",
-        rf"^{_WHO} {_DID}{_RID_OF} {_WHAT}",
+        rf"^{_WHO} {_DID}(?:quit|quitting) {_WHAT}",
+        rf"^{_WHO} {_DID}{_RID_OF} (?=(?:the|my|our|all)\b|(?-i:[A-Z])){_WHAT}",
         rf"^(?:i|we) {_DID}(?:called off|calling off) {_WHAT}",
         rf"^(?:i|we) {_DID}(?:called|calling) {_WHAT} off\b",
         rf"^(?:i|we) {_DID}(?:traded|swapped) (?:in )?(?:the|my|our) (?P<what>[^,;.!]{{2,30}}?) (?:in )?for\b",
