@@ -23,6 +23,7 @@ from agent_memory.errors import (
     NotFound,
     StoreUnavailable,
 )
+from agent_memory.remote.http import Http
 from agent_memory.remote.scopes import RemoteGroupScope, RemoteThreadScope, RemoteUserScope
 from agent_memory.scopes import AsyncGroupScope, AsyncThreadScope, AsyncUserScope
 from agent_memory.settings import Environment
@@ -208,6 +209,9 @@ async def test_a_write_without_an_id_of_its_own_is_tried_again_under_the_same_ke
         ([(302, {"Location": "http://127.0.0.1:1/"}, "")], ConfigurationError, 1),
         ([(413, {}, problem("too_large"))], InvalidInput, 1),
         ([(0, {}, "")] * 4, StoreUnavailable, 4),
+        ([(200, {}, "<html>Sign in</html>")], ConfigurationError, 1),
+        ([(200, {}, {"id": "fact_1"})], ConfigurationError, 1),
+        ([(200, {}, [])], ConfigurationError, 1),
     ],
 )
 async def test_what_a_server_answers_becomes_an_error_of_ours(
@@ -223,12 +227,57 @@ async def test_what_a_server_answers_becomes_an_error_of_ours(
 
 async def test_a_context_never_raises(scripted: Any, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("agent_memory.remote.http.FIRST_WAIT", 0.001)
-    url, _ = await scripted([(401, {}, problem("unauthenticated"))])
+    url, _ = await scripted([(401, {}, problem("unauthenticated")), (200, {}, "<html>"), (200, {}, {"tokens": "?"})])
     async with AsyncMemory.remote(url) as remote:
-        told = await remote.user("alice").context("Where do I live?")
-        assert told.text == ""
-        assert "as told" in told.degraded[0]
+        for expected in ("as told", "without JSON", "tokens"):
+            told = await remote.user("alice").context("Where do I live?")
+            assert told.text == ""
+            assert expected in told.degraded[0]
         assert (await remote.health()).ok is False
+
+
+async def test_fields_of_a_newer_server_are_ignored(memory: AsyncMemory, chat: ScriptedChat, monkeypatch: Any):
+    def newer(value: Any) -> Any:
+        if isinstance(value, list):
+            return [newer(one) for one in value]
+        if not isinstance(value, dict):
+            return value
+        texts = ("messages", "decisions")  # by names that are not fixed
+        kept = {name: one if name in texts else newer(one) for name, one in value.items()}
+        return {**kept, "new": 0}
+
+    once = Http._once
+    received: list[Any] = []
+
+    async def from_newer(http: Http, *args: Any) -> Any:
+        received.append(newer(await once(http, *args)))
+        return received[-1]
+
+    monkeypatch.setattr(Http, "_once", from_newer)
+    async with serving(memory) as url, AsyncMemory.remote(url) as remote:
+        alice = remote.user("alice")
+        talk = alice.thread("t1")
+        assert (await talk.add("user", "fact: I live in=Lisbon, since May")).created == 1
+        fact = await alice.remember("Allergic to peanuts")
+        assert (await alice.update(fact.id, content="Allergic to nuts")).content == "Allergic to nuts"
+        assert [one.content for one in await talk.turns()] == ["fact: I live in=Lisbon, since May"]
+        assert len(await alice.history(fact.id)) == 2
+        assert (await alice.search("nuts"))[0].memory.content == "Allergic to nuts"
+        assert (await talk.context("What about nuts?")).degraded == []
+        assert (await talk.process("extract")).turns == 1
+        assert (await alice.settings()).enabled is None
+        assert len(await alice.threads()) == 1
+        assert (await alice.stats()).memories == 2
+        assert (await alice.forget(everything=True)).deleted
+        assert (await remote.health()).ok
+    assert all(one["new"] == 0 for one in received)
+
+
+async def test_an_older_server_is_not_asked_for_what_nobody_wants(scripted: Any):
+    url, asked = await scripted([(200, {}, {"hits": []})])
+    async with AsyncMemory.remote(url) as remote:
+        assert await remote.user("alice").search("tea", groups=()) == []
+    assert await asked[0].json() == {"query": "tea"}
 
 
 async def test_what_cannot_travel_is_refused_here(remote: AsyncMemory):

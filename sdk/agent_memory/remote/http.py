@@ -10,10 +10,11 @@ import uuid
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from io import BytesIO
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import urlsplit
 
 import aiohttp
+from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 from yarl import URL
 
@@ -42,6 +43,26 @@ _OTHER_CODES: dict[str, type[AgentMemoryError]] = {
     "too_large": InvalidInput,
     "rate_limited": StoreUnavailable,
 }
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def read(model: type[M], answer: Any) -> M:
+    """An answer of a server as a model. Fields that a newer server added are ignored.
+
+    Raises:
+        ConfigurationError: if it has another form.
+    """
+    try:
+        return model.model_validate(answer, extra="ignore")
+    except ValidationError as error:
+        first = error.errors(include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ConfigurationError(
+            f"the server's answer has a form that this version does not know ({place}: {first['msg']}): the server may"
+            " be of another version, or not be this API"
+        ) from error
 
 
 class Http:
@@ -192,7 +213,10 @@ class Http:
                 StoreUnavailable(f"{self.base_url} does not answer: {str(error) or type(error).__name__}")
             ) from error
         if status < 300:
-            return json.loads(content) if content else None
+            try:
+                return json.loads(content) if content else None
+            except ValueError:
+                raise ConfigurationError(f"{self.base_url} answered {status} without JSON: is it this API?") from None
         wait = float(said) if said.isdigit() else None
         refusal = _error(status, content, wait)
         if status in _LATER and refusal.retryable:

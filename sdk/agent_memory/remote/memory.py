@@ -11,7 +11,7 @@ from agent_memory.contract.schemas import CustomExtraction, DeadLetters, Drained
 from agent_memory.errors import AgentMemoryError, ConfigurationError
 from agent_memory.models import DeadLetter, Extraction, Health, ProcessResult, ReembedPlan, ReembedResult
 from agent_memory.processing.worker import Progress
-from agent_memory.remote.http import Http
+from agent_memory.remote.http import Http, read
 from agent_memory.remote.scopes import PROCESS_TIMEOUT, RemoteGroupScope, RemoteStaticScope, RemoteUserScope
 from agent_memory.rules.switches import Asked
 from agent_memory.runtime import Runtime
@@ -90,7 +90,7 @@ class RemoteBackend:
             answer = await self._http.send(
                 "POST", "/v1/admin/drain", query={"timeout": slice_}, timeout=PROCESS_TIMEOUT
             )
-            now = Drained.model_validate(answer).left
+            now = read(Drained, answer).left
             if progress is not None and now != left:
                 progress(now)
             left = now
@@ -100,17 +100,17 @@ class RemoteBackend:
 
     async def users(self) -> list[str]:
         """For the operator: every user with stored data."""
-        return Users.model_validate(await self._http.send("GET", "/v1/admin/users")).users
+        return read(Users, await self._http.send("GET", "/v1/admin/users")).users
 
     async def groups(self, contributor: str | None) -> list[str]:
         """For the operator: every group with stored data."""
         query = {} if contributor is None else {"contributor": contributor}
-        return Groups.model_validate(await self._http.send("GET", "/v1/admin/groups", query=query)).groups
+        return read(Groups, await self._http.send("GET", "/v1/admin/groups", query=query)).groups
 
     async def health(self) -> Health:
         """Whether the server and its parts answer. Never raises."""
         try:
-            return Health.model_validate(await self._http.send("GET", "/v1/admin/health"))
+            return read(Health, await self._http.send("GET", "/v1/admin/health"))
         except AgentMemoryError as error:
             return Health(
                 ok=False,
@@ -125,23 +125,23 @@ class RemoteBackend:
 
     async def dead_letters(self) -> list[DeadLetter]:
         """The ranges of turns that processing gave up on; for the operator."""
-        return DeadLetters.model_validate(await self._http.send("GET", "/v1/admin/dead-letters")).dead_letters
+        return read(DeadLetters, await self._http.send("GET", "/v1/admin/dead-letters")).dead_letters
 
     async def replay(self, dead_letter_id: str) -> ProcessResult:
         """Processes the range of a dead letter again; for the operator."""
         path = f"/v1/admin/dead-letters/{quote(dead_letter_id, safe='')}/replay"
-        return ProcessResult.model_validate(await self._http.send("POST", path, timeout=PROCESS_TIMEOUT))
+        return read(ProcessResult, await self._http.send("POST", path, timeout=PROCESS_TIMEOUT))
 
     async def extraction(self, owner: str) -> Extraction | None:
         """The custom extraction of the store or of a group; for the operator."""
         answer = await self._http.send("GET", "/v1/admin/extraction", query=_of_group(owner))
-        return CustomExtraction.model_validate(answer).extraction
+        return read(CustomExtraction, answer).extraction
 
     async def set_extraction(self, extraction: Extraction | None, owner: str) -> Extraction | None:
         """Sets the custom extraction of the store or of a group; for the operator."""
         body = {"extraction": None if extraction is None else extraction.model_dump(mode="json")}
         answer = await self._http.send("PUT", "/v1/admin/extraction", query=_of_group(owner), body=body)
-        return CustomExtraction.model_validate(answer).extraction
+        return read(CustomExtraction, answer).extraction
 
     async def assign_tier(self, user_id: str, tier: str | None) -> None:
         """Puts a user into a tier; for the operator."""

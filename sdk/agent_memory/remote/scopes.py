@@ -33,7 +33,7 @@ from agent_memory.models import (
     Usage,
 )
 from agent_memory.recall.early import ContextOptions, whole
-from agent_memory.remote.http import Http, MemberHttp, error_of, in_requests, pieces
+from agent_memory.remote.http import Http, MemberHttp, error_of, in_requests, pieces, read
 from agent_memory.rules.switches import Asked
 from agent_memory.scopes import AsyncGroupScope, AsyncStaticScope, AsyncThreadScope, AsyncUserScope
 from agent_memory.scopes.listing import Start
@@ -66,7 +66,8 @@ def sent(local: Method[S, P, R]) -> Method[S, P, R]:
         given = dict(signature.bind(scope, *args, **kwargs).arguments)
         del given["self"]
         given |= given.pop(options, {})
-        arguments = {name: value for name, value in given.items() if value is not None and not callable(value)}
+        # An older server refuses a field that it does not know, so an empty one is not sent.
+        arguments = {name: value for name, value in given.items() if value not in (None, ()) and not callable(value)}
         assert isinstance(scope, Scope)
         return cast(R, await _answer(scope, endpoint, arguments))
 
@@ -77,7 +78,7 @@ async def _answer(scope: Scope, endpoint: Endpoint, arguments: dict[str, Any]) -
     try:
         if endpoint.paged:
             return await _all_pages(scope, endpoint, arguments)
-        answer = endpoint.answer.model_validate(await _send(scope, endpoint, arguments))
+        answer = read(endpoint.answer, await _send(scope, endpoint, arguments))
     except NotFound:
         if endpoint.may_be_missing:
             return None
@@ -172,7 +173,7 @@ class RemoteUserScope(AsyncUserScope):
             answer = await self._http.send(
                 "POST", "/v1/import", user_id=self.user_id, lines=piece, timeout=PROCESS_TIMEOUT
             )
-            receipt = ImportReceipt.model_validate(answer)
+            receipt = read(ImportReceipt, answer)
             for name in ImportReceipt.model_fields:
                 counts = Counter(getattr(total, name)) + Counter(getattr(receipt, name))
                 setattr(total, name, dict(counts))
@@ -236,7 +237,7 @@ class RemoteThreadScope(AsyncThreadScope):
             body = {"turns": [turn.model_dump(mode="json", exclude_none=True) for turn in part], **extras}
             path = f"/v1/threads/{_segment(self.thread_id, 'thread_id')}/turns"
             answer = await self._http.send("POST", path, user_id=self.user_id, body=body, repeatable=True)
-            receipts.append(Receipt.model_validate(answer))
+            receipts.append(read(Receipt, answer))
         return Receipt(
             ids=[one for receipt in receipts for one in receipt.ids],
             created=sum(receipt.created for receipt in receipts),
@@ -273,11 +274,11 @@ class RemoteStaticScope(AsyncStaticScope):
     async def seed(self, facts: Sequence[Any]) -> Receipt:
         """Stores facts. Seeding the same facts again adds nothing."""
         body = {"facts": [as_fact(fact) for fact in facts]}
-        return Receipt.model_validate(await self._http.send("POST", "/v1/admin/static", body=body))
+        return read(Receipt, await self._http.send("POST", "/v1/admin/static", body=body))
 
     async def list(self) -> Sequence[Memory]:
         """The facts."""
-        return StaticKnowledge.model_validate(await self._http.send("GET", "/v1/admin/static")).facts
+        return read(StaticKnowledge, await self._http.send("GET", "/v1/admin/static")).facts
 
 
 Scope = RemoteUserScope | RemoteThreadScope
@@ -286,11 +287,11 @@ Scope = RemoteUserScope | RemoteThreadScope
 async def _process(http: Http, user_id: str, path: str, asked: Mapping[str, Any] | None) -> ProcessResult:
     body = None if asked is None else {name: value for name, value in asked.items() if value is not None}
     answer = await http.send("POST", path, user_id=user_id, body=body, timeout=PROCESS_TIMEOUT)
-    run = ProcessRun.model_validate(answer)
+    run = read(ProcessRun, answer)
     while run.status == "running":
         await asyncio.sleep(POLL_SECONDS)
         path = f"/v1/process/{quote(run.id, safe='')}"
-        run = ProcessRun.model_validate(await http.send("GET", path, user_id=user_id))
+        run = read(ProcessRun, await http.send("GET", path, user_id=user_id))
     if run.result is None:
         raise error_of(run.code or "", run.error or f"{run.step} ended {run.status}")
     return run.result
@@ -344,7 +345,7 @@ async def _stream(scope: Scope, given: Mapping[str, Any]) -> AsyncIterator[Conte
             rest["filters"] = _filter_sent(rest["filters"], in_query=False)
         body = _body(scope, _ENDPOINT_OF[AsyncUserScope.context], rest)
         async for line in scope._http.lines("/v1/context/stream", user_id=scope.user_id, body=body):
-            section = ContextSection.model_validate_json(line)
+            section = ContextSection.model_validate_json(line, extra="ignore")
             yield section
             if section.context is not None:
                 return
@@ -366,7 +367,7 @@ async def _all_pages(scope: Scope, endpoint: Endpoint, arguments: dict[str, Any]
     while True:
         left = MAX_PAGE if limit is None else limit - sum(map(len, pages))
         asked = {endpoint.paged: min(left, MAX_PAGE)} | ({} if token is None else {"continuation": token})
-        answer = endpoint.answer.model_validate(await _send(scope, endpoint, arguments | asked))
+        answer = read(endpoint.answer, await _send(scope, endpoint, arguments | asked))
         pages.append(getattr(answer, endpoint.noun))
         token = getattr(answer, "next", None)
         if token is None or (limit is not None and sum(map(len, pages)) >= limit):
