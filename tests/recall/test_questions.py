@@ -91,7 +91,7 @@ async def test_prepend_is_the_default_and_needs_no_model(caplog: pytest.LogCaptu
         alone = await build_question("How much?", [], "prepend", chat, 1)
     assert (alone.text, alone.decision) == ("How much?", "as it is: no history")
     logged = [(record.levelname, record.getMessage()) for record in caplog.records]
-    assert ("DEBUG", "Memory: no history, searching by the query only") in logged
+    assert ("DEBUG", "No history, query-only search") in logged
     assert RecallSettings().query_strategy == "prepend"
 
 

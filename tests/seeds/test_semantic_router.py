@@ -278,11 +278,14 @@ REQUEST = {
 }
 
 
-@pytest.mark.req("S0-070", "S0-071", "S0-072")
+@pytest.mark.req("S0-012", "S0-070", "S0-071", "S0-072", "S3-32")
 async def test_the_example_request(http: httpx.AsyncClient, memory: AsyncMemory):
     await keep(http, BUDGET)
     told = (await http.post("/v1/memory/context", json=REQUEST)).json()
     assert BUDGET in told["text"]
+    # The answer is in another session than the one that is going on.
+    found = (await http.post("/v1/memory/search", json=REQUEST)).json()
+    assert [hit["memory"]["content"] for hit in found["hits"]] == [BUDGET]
     foreign = REQUEST | {"memory_context": {"user_id": "user_456"}}
     for path in ("search", "context", "exchanges"):
         assert (await http.post(f"/v1/memory/{path}", json=foreign)).status_code == 403
@@ -290,6 +293,43 @@ async def test_the_example_request(http: httpx.AsyncClient, memory: AsyncMemory)
     assert (await http.post("/v1/memory/exchanges", json=of_project | {"output": "$10,000"})).status_code == 201
     kept = await memory.user("user_123").thread("resp_abc123").turns()
     assert [(turn.role, turn.project_id) for turn in kept] == [("user", "project_abc"), ("agent", "project_abc")]
+    await memory.user("user_123").thread("resp_abc123").update_settings(enabled=False)
+    assert (await http.post("/v1/memory/search", json=REQUEST)).json() == {"hits": []}
+    assert (await http.post("/v1/memory/context", json=REQUEST)).json()["used"] == []
+
+
+@pytest.mark.req("S0-072")
+async def test_a_whole_request_of_a_responses_endpoint_is_understood(http: httpx.AsyncClient, memory: AsyncMemory):
+    await keep(http, "Hawaii budget is $10,000")
+    items = [
+        {"role": "developer", "content": "Answer in one sentence."},
+        {"role": "user", "content": [{"type": "input_text", "text": "Planning Hawaii vacation"}]},
+        {"role": "assistant", "content": "Lovely."},
+        {"type": "function_call_output", "call_id": "call_1", "output": "{}"},
+        {"role": "user", "content": "How much?"},
+    ]
+    request: dict[str, Any] = {
+        "model": "qwen3",
+        "input": items,
+        "instructions": "Be brief.",
+        "temperature": 0.1,
+        "tools": [{"type": "function", "name": "f", "parameters": {"type": "object"}}],
+    }
+    told = (await http.post("/v1/memory/context", json=request)).json()
+    assert told["query"].startswith("How much? ")
+    assert "hawaii" in told["query"]
+    assert "$10,000" in told["text"]
+    assert (await http.post("/v1/memory/search", json=request | {"input": items[:2]})).json()["hits"]
+    kept = (await http.post("/v1/memory/exchanges", json=request | {"output": "$10,000"})).json()
+    turns = await memory.user("user_123").thread(kept["id"]).turns()
+    assert [(turn.role, turn.content) for turn in turns] == [
+        ("user", "Planning Hawaii vacation"),
+        ("agent", "Lovely."),
+        ("user", "How much?"),
+        ("agent", "$10,000"),
+    ]
+    for path in ("search", "context"):
+        assert (await http.post(f"/v1/memory/{path}", json=request | {"input": items[:1]})).status_code == 400
 
 
 @pytest.mark.req("S0-070", "S0-038")
@@ -459,7 +499,7 @@ async def test_how_much_finds_the_budget_by_the_talk_before_it(memory: AsyncMemo
     with caplog.at_level(logging.DEBUG, "agent_memory"):
         alone = await user.context("How much?")
     assert alone.query == "How much?"
-    assert "Memory: no history, searching by the query only" in caplog.messages
+    assert ("DEBUG", "No history, query-only search") in levels(caplog)
     whole = await user.context("What's my budget for the Hawaii trip?", history=history)
     assert whole.query == "What's my budget for the Hawaii trip?"
 

@@ -6,7 +6,7 @@ Such a request has the question in `input`, the conversation in `previous_respon
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import ConfigDict, Field
@@ -30,10 +30,27 @@ class MemoryContext(Model):
     project_id: str | None = Field(default=None, description="What an exchange that is kept belongs to.")
 
 
+class InputItem(Model):
+    """One item of an input that is a list: a message, a tool's output or anything else."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    role: str | None = None
+    content: str | list[dict[str, Any]] | None = Field(default=None, description="Text, or parts that may have `text`.")
+
+    @property
+    def text(self) -> str:
+        """What it says; nothing if it has no text."""
+        if not isinstance(self.content, list):
+            return self.content or ""
+        return "\n".join(text for part in self.content if isinstance(text := part.get("text"), str))
+
+
 class ResponsesRequest(Body):
-    """The parts of a request to a model that concern memory."""
+    """A request to a model. The fields that do not concern memory are ignored."""
 
     model_config = ConfigDict(
+        extra="ignore",
         json_schema_extra={
             "examples": [
                 {
@@ -44,13 +61,34 @@ class ResponsesRequest(Body):
                     "memory_context": {"user_id": "alice"},
                 }
             ]
-        }
+        },
     )
 
-    input: str = Field(description="The question.")
-    model: str | None = None
+    input: str | list[InputItem] = Field(description="The question; of a list, the user's last message.")
     previous_response_id: str | None = Field(default=None, description="The conversation.")
     memory_context: MemoryContext | None = None
+
+    @property
+    def messages(self) -> list[dict[str, str]]:
+        """What the user and the assistant say in the input."""
+        items = [InputItem(role="user", content=self.input)] if isinstance(self.input, str) else self.input
+        return [
+            {"role": one.role, "content": one.text} for one in items if one.role in ("user", "assistant") and one.text
+        ]
+
+    @property
+    def question(self) -> str:
+        """What the user says last.
+
+        Raises:
+            InvalidInput: if a list has no message of the user.
+        """
+        if isinstance(self.input, str):
+            return self.input
+        said = [message["content"] for message in self.messages if message["role"] == "user"]
+        if not said:
+            raise InvalidInput("input: there is no message of the user")
+        return said[-1]
 
 
 class Exchange(ResponsesRequest):
@@ -112,17 +150,21 @@ class ResponsesHits(Model):
 
 @router.post("/search", responses=documented(), operation_id="responses_search")
 async def search(request: Request, user_id: UserId, body: ResponsesRequest) -> ResponsesHits:
-    """The memories that matter for the input."""
-    scope = scope_of(request, user_id, body.previous_response_id, body.memory_config)
+    """The memories that matter for the input, from all conversations; none if memory is off for this one."""
+    owner = owned(request, user_id, body.memory_config)
+    chain = body.previous_response_id
+    if chain is not None and not (await owner.thread(chain).settings()).enabled:
+        return ResponsesHits(hits=[])
     limit = None if body.memory_config is None else body.memory_config.retrieval_limit
-    return ResponsesHits(hits=await scope.search(body.input, limit=limit))
+    return ResponsesHits(hits=await owner.search(body.question, limit=limit))
 
 
 @router.post("/context", responses=documented(), operation_id="responses_context")
 async def context(request: Request, user_id: UserId, body: ResponsesRequest) -> Context:
     """What the model should know before it answers the input."""
     scope = scope_of(request, user_id, body.previous_response_id, body.memory_config)
-    return await scope.context(body.input, budget=DEFAULT_BUDGET)
+    history = None if len(body.messages) < 2 else body.messages
+    return await scope.context(body.question, budget=DEFAULT_BUDGET, history=history)
 
 
 @router.post(
@@ -139,8 +181,8 @@ async def keep(request: Request, user_id: UserId, body: Exchange, idempotency_ke
         thread_id = body.previous_response_id or f"resp_{new_turn_id()}"
         project_id = None if body.memory_context is None else body.memory_context.project_id
         thread = owned(request, user_id, body.memory_config).thread(thread_id, project_id=project_id)
-        said = [("user", body.input), ("assistant", body.output)]
-        receipt = await thread.add_many([{"role": role, "content": content} for role, content in said if content])
+        answer = [{"role": "assistant", "content": body.output}] if body.output else []
+        receipt = await thread.add_many([*body.messages, *answer])
         return Response(Kept(id=thread_id, receipt=receipt).model_dump_json(), 201, media_type="application/json")
 
     return await answer_once(request, user_id, idempotency_key, work)

@@ -70,7 +70,7 @@ async def build_question(
         return Question(query, "as it is")
     terms = key_terms(messages, query)
     if not terms:
-        logger.debug("Memory: no history, searching by the query only")
+        logger.debug("No history, query-only search")
         return Question(query, "as it is: no history")
     if strategy == "rewrite":
         data = QueryRewriteInput(question=query, messages=list(messages)[-HISTORY_MESSAGES:], terms=terms)
