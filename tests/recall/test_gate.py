@@ -77,6 +77,7 @@ def test_a_user_speaks_of_themselves(query: str, personal: bool):
         "sure",
         "yes",
         "no,",
+        "hello there!!!!!!!!!",  # 20 characters
     ],
 )
 def test_greetings(text: str):

@@ -75,6 +75,16 @@ async def test_the_basic_profile_gives_an_agent_memory_and_no_other_does(memory:
     assert len(await remembering.entries()) == 2
 
 
+@pytest.mark.req("S2-02")
+def test_the_settings_of_other_resources_are_no_concern_of_memory():
+    resources = {"memory": {"compression": {"threshold_tokens": 5000}}, "web_search": {"engine": "any"}}
+    profile = AgentProfile.read(PRINTED["basic"] | {"resource_config": resources})
+    assert profile.resource_config.memory.compression.threshold_tokens == 5000
+    for resource in ("memory", "knowledge_base"):
+        with pytest.raises(InvalidInput, match="treshold"):
+            AgentProfile.read(PRINTED["basic"] | {"resource_config": {resource: {"treshold": 1}}})
+
+
 @pytest.mark.req("S2-03", "S2-04", "S2-05", "S2-06", "S2-07", "S2-08", "S2-09", "S2-10", "S2-11", "S2-12", "S2-48")
 def test_every_option_that_is_printed_is_read_and_the_others_have_the_defaults_of_the_table():
     plain = AgentProfile.read(PRINTED["basic"]).resource_config

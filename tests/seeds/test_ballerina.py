@@ -247,8 +247,9 @@ def test_the_declarations_that_are_printed_make_agents(memory: Memory, chat: Scr
 
 
 @pytest.mark.req("S4-30", "S4-34", "S4-40", "S4-35")
-def test_without_a_configuration_the_two_newest_messages_follow_a_summary(memory: Memory):
-    agent_memory = AgentMemory(memory.user("sarah"), max_memory_token_count=600)
+@pytest.mark.parametrize("given", [{}, {"filter_config": None}])
+def test_without_a_configuration_the_two_newest_messages_follow_a_summary(memory: Memory, given: dict[str, None]):
+    agent_memory = AgentMemory(memory.user("sarah"), max_memory_token_count=600, **given)
     assert AgentMemory(memory.user("sarah")).limit == 100_000
     said = [user(f"message {number} " + "word " * 60) for number in range(30)]
     end = next(end for end, message in enumerate(said, 1) if agent_memory.update("s1", message).retired)

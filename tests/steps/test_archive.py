@@ -138,4 +138,5 @@ def test_the_rules_find_topics_names_decisions_and_questions():
     assert any("refresh tokens" in question for question in account.questions)
     assert {"Contoso", "JWT"} <= set(account.entities)
     assert account.topics
+    assert len({topic.lower() for topic in account.topics}) == len(account.topics)
     assert archive(ArchiveInput(turns=[])).summary == "Nothing of note."

@@ -16,7 +16,7 @@ from agent_memory.store.containers import container_specs
 from embedded_cosmos import AsyncTransport, Engine, SyncTransport
 
 
-@pytest.mark.req("S0-058", "S0-060", "S0-061")
+@pytest.mark.req("S0-058", "S0-060", "S0-061", "S1-04")
 async def test_remember_get_update_and_history(memory: AsyncMemory):
     alice = memory.user("alice")
     first = await alice.remember("Allergic to peanuts", kind="fact", tags=["health"])

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent_memory.errors import InvalidInput
 from agent_memory.models import Model
@@ -62,7 +62,9 @@ class KnowledgeBaseResource(Model):
 
 
 class ResourceConfig(Model):
-    """The settings of an agent's resources."""
+    """The settings of an agent's resources. Those of resources other than memory are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
 
     memory: MemoryResource = Field(default_factory=MemoryResource)
     knowledge_base: KnowledgeBaseResource = Field(default_factory=KnowledgeBaseResource)

@@ -173,7 +173,7 @@ class AgentMemory(ShortTermMemory):
     def __init__(
         self,
         message_store: UserScope,
-        filter_config: FilterConfig = DEFAULT_FLUSH_CONFIG,
+        filter_config: FilterConfig | None = None,
         max_memory_token_count: int = MAX_TOKENS,
         *,
         system_message_store: UserScope | None = None,
@@ -182,7 +182,7 @@ class AgentMemory(ShortTermMemory):
 
         Args:
             message_store: The user whose conversations these are.
-            filter_config: What to do when a conversation outgrows the limit.
+            filter_config: What to do when a conversation outgrows the limit; by default, summarise it.
             max_memory_token_count: The limit, in tokens.
             system_message_store: None, or the same user. The store treats the newest system message separately.
 
@@ -193,6 +193,7 @@ class AgentMemory(ShortTermMemory):
             system_message_store.home is message_store.home and system_message_store.user_id == message_store.user_id
         ):
             raise ConfigurationError("system messages are stored with the others: pass the same user's scope twice")
+        filter_config = filter_config or DEFAULT_FLUSH_CONFIG
         if isinstance(filter_config, STMSummarizeConfiguration):
             _own(message_store, "chat", filter_config.model_provider, "model_provider")
         flush = filter_config if isinstance(filter_config, FlushToLTMConfiguration) else FlushToLTMConfiguration()

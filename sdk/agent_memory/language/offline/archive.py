@@ -19,14 +19,13 @@ def archive(data: ArchiveInput) -> ArchiveOutput:
     summary = summarize(SummarizeInput(turns=data.turns))
     said = [turn.content for turn in data.turns if turn.role in {"user", "agent"}]
     found = Counter(topic.lower() for text in said for topic in topics.topics(text))
+    found.pop(summary.topic.lower(), None)
     entities = Counter(name for text in said for name in names(text))
     opening = [first[0].text for text in said[:3] if (first := sentences(text))]
     points = [*summary.key_points, *summary.decisions] or opening or ["Nothing of note."]
     return ArchiveOutput(
         summary=" ".join(point.rstrip(".") + "." for point in dict.fromkeys(points)),
-        topics=list(dict.fromkeys([*([summary.topic] if summary.topic else []), *(t for t, _ in found.most_common())]))[
-            :MOST
-        ],
+        topics=[*filter(None, [summary.topic]), *(topic for topic, _ in found.most_common())][:MOST],
         entities=[name for name, _ in entities.most_common(MOST)],
         decisions=summary.decisions,
         questions=summary.open_issues,
