@@ -129,7 +129,10 @@ def test_a_model_answers_and_another_one_judges(server: Server, dataset: Path, t
     assert answers["overall"] == {"questions": 2, "correct": 1.0, "low": 0.3424, "high": 1.0}
     assert answers["categories"]["adversarial"]["correct"] == 1.0
     assert answers["usage"] == {"model_calls": 6, "input_tokens": 600, "output_tokens": 60}
-    assert "3 questions, 0 of them with a recorded answer: 6 calls to small (answers) and large (judge)" in told.stderr
+    assert (
+        "3 questions, 0 of them with a recorded answer: at most 6 calls to small (answers) and large (judge)"
+        in told.stderr
+    )
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     (canoe,) = [row for row in rows if row.get("answered") and "canoe" in row["question"]]
     assert (canoe["answer"], canoe["expected"], canoe["correct"]) == ("red", "red", True)
@@ -324,7 +327,7 @@ def test_a_model_extracts_and_another_one_marks(server: Server, labelled: Path, 
     kept, out = tmp_path / "marks.jsonl", tmp_path / "rows.jsonl"
     told = mark(labelled, "--yes", "--json", "--recorded", kept, "--out", out)
     figures = json.loads(told.stdout)
-    assert "3 messages, 0 of them with a recorded answer: at most 6 calls" in told.stderr
+    assert "3 messages, 0 of them with a recorded answer: at most 6 calls to small (answers)" in told.stderr
     assert server.models == {"small": 3, "large": 2}  # nothing was extracted from the question
     assert (figures["model"], figures["judge"], figures["memories"], figures["unmarked"]) == ("small", "large", 2, 0)
     assert (figures["good"]["share"], figures["weak"]["share"], figures["bad"]["share"]) == (0.5, 0.5, 0.0)

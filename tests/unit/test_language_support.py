@@ -57,6 +57,14 @@ def test_a_quote_that_leaves_out_the_not_does_not_hide_it():
     assert why_unsupported("Marta eats meat", "eat meat", said) == 'it leaves out a "not"'
 
 
+@pytest.mark.parametrize("day", ["thu", "thur", "thurs", "Thurs.", "thursdays"])
+@pytest.mark.parametrize("said", ["my gym day is {}", "gym on {}", "gym {}, every week"])
+def test_a_weekday_may_be_shortened(said, day):
+    told = said.format(day)
+    assert why_unsupported("Marta's gym day is Thursday", told, [Spoken(told, SAID_AT, "Marta")]) is None
+    assert why_unsupported("Marta's gym day is Tuesday", told, [Spoken(told, SAID_AT, "Marta")]) is not None
+
+
 def test_what_was_asked_is_stated_if_the_answer_is_cited_too():
     asked = Spoken("Is the red bike in the garage mine now?", SAID_AT, "Ann")
     answered = Spoken("Great, it is then.", SAID_AT, "Ann")

@@ -17,8 +17,7 @@ from agent_memory.errors import ConfigurationError, InvalidInput
 
 if TYPE_CHECKING:
     from agent_memory.evaluation.answering import Case
-    from agent_memory.evaluation.extraction import Labelled
-    from agent_memory.evaluation.recorded import RecordedChat
+    from agent_memory.evaluation.jobs import Job, Result, Row
     from agent_memory.language.tasks import ChatModel, Task
 
 
@@ -31,45 +30,35 @@ def answered(
         ConfigurationError: if the environment names no model, and not everything is recorded.
         InvalidInput: if the recorded answers cannot be read, or nobody can confirm the cost.
     """
-    return asyncio.run(_answered(asked, recorded, sure=sure, as_json=as_json))
+    from agent_memory.evaluation.answering import ANSWERS, report
+
+    judged, models, usage = asyncio.run(_done(ANSWERS, asked, recorded, sure=sure, as_json=as_json))
+    return {**models, **report(judged), "usage": usage}, [{"answered": True, **one.row()} for one in judged]
 
 
-_OUT = 60
-"""Tokens of an answer or a verdict, for the estimate of the cost. A choice."""
-
-
-async def _answered(
-    asked: Sequence[Case], recorded: Path | None, *, sure: bool, as_json: bool
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    from agent_memory.evaluation.answering import answer_all, cost, report
+async def _done(
+    job: Job[Row, Result], rows: Sequence[Row], recorded: Path | None, *, sure: bool, as_json: bool
+) -> tuple[list[Result], dict[str, str], dict[str, Any]]:
+    """Does a job, after a yes to its cost. Returns the results, the names of the models, and what was used."""
     from agent_memory.evaluation.recorded import RecordedChat
-    from agent_memory.language.prompts import PromptFolder
-    from agent_memory.language.tasks import ANSWER, JUDGE
-    from agent_memory.text.tokens import ApproximateTokens
 
-    model = model_named(ANSWER, JUDGE)
+    model = model_named(*job.tasks)
+    first, second = (name_of(model, task) for task in job.tasks)
     chat = RecordedChat(recorded, model)
     try:
-        prompts = PromptFolder()
-        expected = cost(asked, chat, ApproximateTokens(), lambda task: prompts.load(task.name).render())
-        if expected.calls and expected.recorded < len(asked):
+        if missing := job.missing(rows, chat):
             stderr().print(
-                f"{len(asked)} questions, {expected.recorded} of them with a recorded answer: {expected.calls} calls to"
-                f" {name_of(model, ANSWER)} (answers) and {name_of(model, JUDGE)} (judge),"
-                f" about {expected.input_tokens:,} tokens in and {_OUT * expected.calls:,} out",
+                f"{len(rows)} {job.what}, {len(rows) - len(missing)} of them with a recorded answer: at most"
+                f" {2 * len(missing)} calls to {first} (answers) and {second} (judge), about"
+                f" {job.tokens(missing):,} tokens in and {job.tokens_out * 2 * len(missing):,} out",
                 soft_wrap=True,
             )
             agree(model, sure=sure, as_json=as_json)
-        with progress("Answering") as show:
-            run = await answer_all(asked, chat, show)
+        with progress(job.what.capitalize()) as show:
+            results, usage = await job.run(rows, chat, show)
     finally:
         await chat.close()
-    return {
-        "model": name_of(model, ANSWER),
-        "judge": name_of(model, JUDGE),
-        **report(run.judged),
-        "usage": run.usage.model_dump(exclude_defaults=True),
-    }, [{"answered": True, **one.row()} for one in run.judged]
+    return results, {"model": first, "judge": second}, usage.model_dump(exclude_defaults=True)
 
 
 def model_named(*tasks: Task[Any, Any]) -> ChatModel | None:
@@ -147,10 +136,6 @@ def answers_view(rated: Mapping[str, Any]) -> list[RenderableType]:
     ]
 
 
-OUT_EACH = 150
-"""Tokens of an answer, for the estimate: two memories, or their marks. A choice."""
-
-
 def by_labels(path: Path, out: Path | None, *, as_json: bool) -> None:
     """Measures what the rules extract, by the labels of each message.
 
@@ -188,60 +173,16 @@ def by_judge(path: Path, recorded: Path | None, out: Path | None, *, sure: bool,
         InvalidInput: if a file cannot be read, or nobody is there to say yes to the cost.
     """
     from agent_memory.evaluation.extraction import lines, read_labels
-    from agent_memory.evaluation.marking import report
+    from agent_memory.evaluation.marking import MARKING, report
 
-    rows = read_labels(path)
-    run, names = asyncio.run(_judged(rows, recorded, sure=sure, as_json=as_json))
-    figures = {
-        "dataset": path.name,
-        **names,
-        **report(run.marked),
-        "usage": run.usage.model_dump(exclude_defaults=True),
-    }
+    marked, models, usage = asyncio.run(_done(MARKING, read_labels(path), recorded, sure=sure, as_json=as_json))
+    figures = {"dataset": path.name, **models, **report(marked), "usage": usage}
     if out is not None:
-        out.write_text(lines(one.line() for one in run.marked), "utf-8")
+        out.write_text(lines(one.line() for one in marked), "utf-8")
     if as_json:
         emit(figures)
     else:
         stdout().print(_view(figures))
-
-
-async def _judged(rows: list[Labelled], recorded: Path | None, *, sure: bool, as_json: bool) -> tuple[Any, Any]:
-    from agent_memory.evaluation.extraction import message_of
-    from agent_memory.evaluation.marking import mark_all
-    from agent_memory.evaluation.recorded import RecordedChat
-    from agent_memory.language.tasks import EXTRACT, MARK
-
-    model = model_named(EXTRACT, MARK)
-    chat = RecordedChat(recorded, model)
-    try:
-        missing = [row for row in rows if not chat.has(EXTRACT, message_of(row))]
-        if missing:
-            stderr().print(_cost(rows, missing, chat), soft_wrap=True)
-            agree(model, sure=sure, as_json=as_json)
-        with progress("Marking") as show:
-            run = await mark_all(rows, chat, show)
-    finally:
-        await chat.close()
-    return run, {"model": name_of(model, EXTRACT), "judge": name_of(model, MARK)}
-
-
-def _cost(rows: list[Labelled], missing: list[Labelled], chat: RecordedChat) -> str:
-    """What will be asked of the models. It assumes one marking call a message, because nothing is extracted yet."""
-    from agent_memory.evaluation.extraction import message_of
-    from agent_memory.evaluation.marking import to_mark
-    from agent_memory.language.prompts import PromptFolder
-    from agent_memory.language.tasks import EXTRACT, MARK
-    from agent_memory.text.tokens import ApproximateTokens
-
-    prompts, count = PromptFolder(), ApproximateTokens()
-    sizes = {task.name: count.count(prompts.load(task.name).render()) for task in (EXTRACT, MARK)}
-    asked = [(EXTRACT.name, message_of(row)) for row in missing] + [(MARK.name, to_mark(row, [])) for row in missing]
-    tokens = sum(sizes[name] + count.count(data.model_dump_json()) for name, data in asked)
-    return (
-        f"{len(rows)} messages, {len(rows) - len(missing)} of them with a recorded answer: at most {len(asked)} calls,"
-        f" about {tokens:,} tokens in and {OUT_EACH * len(asked):,} out"
-    )
 
 
 def _view(figures: Mapping[str, Any]) -> RenderableType:

@@ -5,22 +5,17 @@ The contexts are built first, so the cost of the run is known before any model i
 
 from __future__ import annotations
 
-import asyncio
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from agent_memory.errors import InvalidInput, ModelError
+from agent_memory.errors import InvalidInput
 from agent_memory.evaluation.adapters import Adapter
 from agent_memory.evaluation.dataset import ADVERSARIAL, UNANSWERABLE, Conversation, Question
-from agent_memory.evaluation.recorded import RecordedChat
-from agent_memory.language.tasks import ANSWER, JUDGE, AnswerInput, Data, JudgeInput, Task
-from agent_memory.models import Usage
-from agent_memory.text.tokens import TokenCounter
+from agent_memory.evaluation.jobs import Counted, Job
+from agent_memory.language.tasks import ANSWER, JUDGE, AnswerInput, JudgeInput
 
-AT_ONCE = 8
-"""Questions that are answered at the same time. A choice."""
 NOT_KNOWN = "Nothing is known that answers this."
 """The expected answer to a question that nothing answers, if the data set gives none."""
 NOTHING_TOLD = "(nothing is remembered)"
@@ -84,23 +79,6 @@ class Judged:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """The cost of a run: calls that are not recorded yet, and the tokens that they send."""
-
-    calls: int
-    input_tokens: int
-    recorded: int
-
-
-@dataclass(slots=True)
-class Run:
-    """The judged answers, and what they cost."""
-
-    judged: list[Judged] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
-
-
 def cases(system: Adapter, conversations: Sequence[Conversation], budget: int) -> list[Case]:
     """The context of a system, which has ingested these, for each question with a reference answer.
 
@@ -121,57 +99,24 @@ def cases(system: Adapter, conversations: Sequence[Conversation], budget: int) -
     return found
 
 
-def cost(
-    asked: Sequence[Case], chat: RecordedChat, count: TokenCounter, prompts: Callable[[Task[Any, Any]], str]
-) -> Cost:
-    """The estimated cost of answering and judging these.
-
-    The answers to judge are unknown yet, so the expected ones count instead; an answer that is not recorded is not
-    judged either.
-    """
-    calls = tokens = recorded = 0
-    sizes = {task.name: count.count(prompts(task)) for task in (ANSWER, JUDGE)}
-    for case in asked:
-        steps: list[tuple[Task[Any, Any], Data]] = [(ANSWER, case.to_answer()), (JUDGE, case.to_judge(case.expected))]
-        if chat.has(*steps[0]):
-            recorded += 1
-            steps = steps[1:]
-        for task, data in steps:
-            calls += 1
-            tokens += sizes[task.name] + count.count(data.model_dump_json())
-    return Cost(calls, tokens, recorded)
+async def _answer(chat: Counted, case: Case) -> Judged:
+    answer = (await chat.run(ANSWER, case.to_answer())).answer
+    verdict, rubric = await chat.run(JUDGE, case.to_judge(answer)), case.question.rubric
+    met = {number for number in verdict.points if 1 <= number <= len(rubric)}
+    points = len(met) / len(rubric) if rubric else None
+    correct = len(met) == len(rubric) if rubric else verdict.correct
+    return Judged(case, answer, correct, points, verdict.why)
 
 
-async def answer_all(
-    asked: Sequence[Case], chat: RecordedChat, progress: Callable[[int, int], None] = lambda done, total: None
-) -> Run:
-    """Gets all questions answered and judged. One without an answer or a verdict has the reason."""
-    run = Run()
-    places = asyncio.Semaphore(AT_ONCE)
-    done = 0
-
-    async def one(case: Case) -> Judged:
-        nonlocal done
-        async with places:
-            try:
-                answered = await chat.run(ANSWER, case.to_answer())
-                run.usage += answered.usage
-                judged = await chat.run(JUDGE, case.to_judge(answered.output.answer))
-                run.usage += judged.usage
-            except ModelError as error:
-                run.usage += Usage.model_validate(error.cost)
-                return Judged(case, error=str(error))
-            finally:
-                done += 1
-                progress(done, len(asked))
-        verdict, rubric = judged.output, case.question.rubric
-        met = {number for number in verdict.points if 1 <= number <= len(rubric)}
-        points = len(met) / len(rubric) if rubric else None
-        correct = len(met) == len(rubric) if rubric else verdict.correct
-        return Judged(case, answered.output.answer, correct, points, verdict.why)
-
-    run.judged = list(await asyncio.gather(*(one(case) for case in asked)))
-    return run
+ANSWERS = Job(
+    what="questions",
+    tasks=(ANSWER, JUDGE),
+    inputs=lambda case: (case.to_answer(), case.to_judge(case.expected)),
+    one=_answer,
+    failed=lambda case, why: Judged(case, error=why),
+    tokens_out=60,
+)
+"""Gets questions answered and judged. Until there are answers, the expected ones stand for them in the estimate."""
 
 
 def report(judged: Sequence[Judged]) -> dict[str, Any]:

@@ -5,19 +5,16 @@ The rubric is a part of the prompt `mark`, which a run prints.
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from agent_memory.errors import ModelError
-from agent_memory.evaluation.answering import AT_ONCE, interval
+from agent_memory.evaluation.answering import interval
 from agent_memory.evaluation.extraction import Keep, Labelled, judge, message_of
-from agent_memory.evaluation.recorded import RecordedChat
+from agent_memory.evaluation.jobs import Counted, Job
 from agent_memory.language.tasks import EXTRACT, MARK, ExtractedMemory, Mark, MarkedMemory, MarkInput
-from agent_memory.models import Usage
 
 MARKS = ("good", "weak", "bad")
 
@@ -46,14 +43,6 @@ class Marked:
         }
 
 
-@dataclass(slots=True)
-class Run:
-    """The marked messages, and what they cost."""
-
-    marked: list[Marked] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
-
-
 def to_mark(row: Labelled, memories: Sequence[ExtractedMemory]) -> MarkInput:
     """What the judge is shown of a message."""
     shown = [
@@ -71,41 +60,25 @@ def to_mark(row: Labelled, memories: Sequence[ExtractedMemory]) -> MarkInput:
     )
 
 
-async def mark_all(
-    rows: Sequence[Labelled],
-    chat: RecordedChat,
-    progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Run:
-    """Gets memories extracted from all messages, and marked. If a model fails, the message has the reason.
+async def _mark(chat: Counted, row: Labelled) -> Marked:
+    """Extracts and marks. A message from which nothing is extracted is not shown to the judge."""
+    memories = (await chat.run(EXTRACT, message_of(row))).memories
+    if not memories:
+        return Marked(row)
+    output = await chat.run(MARK, to_mark(row, memories))
+    marks = {mark.number: mark for mark in output.marks if 1 <= mark.number <= len(memories)}
+    return Marked(row, memories, marks, set(output.found))
 
-    A message without memories and observations is not shown to the judge.
-    """
-    run = Run()
-    places = asyncio.Semaphore(AT_ONCE)
-    done = 0
 
-    async def one(row: Labelled) -> Marked:
-        nonlocal done
-        async with places:
-            try:
-                extracted = await chat.run(EXTRACT, message_of(row))
-                run.usage += extracted.usage
-                memories = extracted.output.memories
-                if not memories:
-                    return Marked(row)
-                marked = await chat.run(MARK, to_mark(row, memories))
-                run.usage += marked.usage
-            except ModelError as error:
-                run.usage += Usage.model_validate(error.cost)
-                return Marked(row, error=str(error))
-            finally:
-                done += 1
-                progress(done, len(rows))
-        marks = {mark.number: mark for mark in marked.output.marks if 1 <= mark.number <= len(memories)}
-        return Marked(row, memories, marks, set(marked.output.found))
-
-    run.marked = list(await asyncio.gather(*(one(row) for row in rows)))
-    return run
+MARKING = Job(
+    what="messages",
+    tasks=(EXTRACT, MARK),
+    inputs=lambda row: (message_of(row), to_mark(row, [])),
+    one=_mark,
+    failed=lambda row, why: Marked(row, error=why),
+    tokens_out=150,  # two memories, or their marks
+)
+"""Gets memories extracted from messages, and marked."""
 
 
 def report(marked: Sequence[Marked]) -> dict[str, Any]:

@@ -38,6 +38,7 @@ def without_dates(content: str, heard: Sequence[Spoken], said: str, time_phrase:
     # Something without a date may have happened on the day on which it was said.
     days = [] if any(one.grain == "day" for one in known) else [turn.said_at for turn in heard]
     plain = said.casefold()
+    words = {word.casefold().removesuffix("s") for word in WORD.findall(said)}
     rest = content
     by_place: dict[tuple[int, str], list[dates.Moment]] = {}
     for moment in _moments(content, heard[0].said_at if heard else None):
@@ -50,19 +51,25 @@ def without_dates(content: str, heard: Sequence[Spoken], said: str, time_phrase:
             if moment.first and moment.last
             for day in [*(one.first for one in known if one.first), *ends, *(days if moment.grain == "day" else [])]
         ) or any(_is_within(moment, one) for moment in moments for one in weekends)
-        repeats = all(word in plain for word in words_of(phrase) if word not in _PLACING) or is_span_said(phrase, said)
+        repeats = all(
+            word in plain or _is_shortened(word, words) for word in words_of(phrase) if word not in _PLACING
+        ) or is_span_said(phrase, said)
         if not (trusted or follows or repeats or moments[0].first is None):
             return rest, f"nobody said {phrase}"
     years = {str(one.first.year) for one in known if one.first}
     rest = _YEAR.sub(lambda year: " " if trusted or year[0] in years else year[0], rest)
-    words = {word.casefold().removesuffix("s") for word in WORD.findall(said)}
     for word in WORD.findall(rest):
         name = word.casefold().removesuffix("s")
-        if not word[0].isupper() or name not in dates.CALENDAR or trusted or words & {name, name[:3], f"{name[:3]}s"}:
+        if not word[0].isupper() or name not in dates.CALENDAR or trusted or _is_shortened(name, words):
             continue
         if not any(name in (f"{one.first:%B}".lower(), f"{one.first:%A}".lower()) for one in known if one.first):
             return rest, f"nobody said {word}"
     return rest, None
+
+
+def _is_shortened(name: str, said: set[str]) -> bool:
+    """Whether a month or weekday was said, in full or by its beginning: "tue", "sept", or "thur" (for "thurs")."""
+    return name in dates.CALENDAR and not said.isdisjoint((name, name[:3], name[:4]))
 
 
 def _is_within(moment: dates.Moment, weekend: tuple[datetime, datetime]) -> bool:
