@@ -17,7 +17,7 @@ from scripted_model import ScriptedChat
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.compat.agent import AgentSession
 from agent_memory.compat.agent_profile import AgentProfile
-from agent_memory.errors import InvalidInput, ModelError
+from agent_memory.errors import InvalidInput, ModelError, StoreUnavailable
 from agent_memory.language.answers import read_answer
 from agent_memory.language.minilm import MiniLMEmbeddings
 from agent_memory.language.tasks import ARCHIVE, ArchiveInput, RerankInput, RerankOutput, TurnView
@@ -208,7 +208,8 @@ async def test_what_is_archived_is_what_leaves_the_view(memory: AsyncMemory):
 async def test_when_compression_fails_nothing_is_lost_and_the_talk_goes_on():
     chat = ScriptedChat(fault=lambda task, call: ModelError("down"))
     async with AsyncMemory.local(chat_model=chat, cadence=SILENT) as memory:
-        talking = agent(memory, profile_with(threshold_tokens=40, recent_messages_to_keep=2))
+        compression = {"threshold_tokens": 40, "recent_messages_to_keep": 2, "archive_conversations": True}
+        talking = agent(memory, profile_with(**compression))
         for number in range(8):
             await talking.save_memory("user", f"Message {number} " + "so " * 10)
         assert [message["content"].split()[1] for message in await talking.load_memory()] == list("01234567")
@@ -438,6 +439,7 @@ async def test_an_agent_remembers_alice(memory: AsyncMemory):
     again = agent(memory, "basic")
     await again.initialize()
     assert await again.chat("What's my name?") == "Your name is Alice."
+    assert await agent(memory, "basic", "another").load_memory() == []
 
 
 async def test_a_model_that_fails_loses_nothing_and_may_be_asked_again(memory: AsyncMemory):
@@ -505,40 +507,13 @@ async def test_loading_never_fails_a_conversation(caplog: pytest.LogCaptureFixtu
     with caplog.at_level(logging.ERROR):
         assert await talking.load_memory() == []
     assert "Error loading memory: " in caplog.text
+    with pytest.raises(StoreUnavailable):
+        await talking.save_memory("user", "lost?")
     assert await talking.chat("Are you there?") == "Noted."  # without memory
     assert "A message was not stored, going on without it" in caplog.text
 
 
-# Troubleshooting, and bringing memory to agents that have none.
-
-
-@pytest.mark.req("S2-62", "S2-63", "S2-64")
-async def test_each_cause_of_the_troubleshooting_lists_is_named(memory: AsyncMemory):
-    archival = PRINTED["archival"]
-
-    async def reasons(message: str | None = None, **changes: Any) -> str:
-        config = {
-            "memory": {
-                "compression": archival["resource_config"]["memory"]["compression"] | changes.pop("compression", {})
-            },
-            "knowledge_base": archival["resource_config"]["knowledge_base"] | changes.pop("knowledge_base", {}),
-        }
-        asking = agent(memory, archival | {"resource_config": config} | changes, "session9")
-        return "\n".join((await asking.diagnose(message)).reasons)
-
-    assert "the resources" in await reasons(resources=[])
-    assert "compression: it is not enabled" in await reasons(compression={"enabled": False})
-    assert "compression: 0 tokens are not above 8000" in await reasons()
-    assert '"knowledge_base" is not among the resources' in await reasons(resources=["memory"])
-    off = {"enable_cross_session_context": False}
-    assert "enable_cross_session_context is off" in await reasons(QUESTION, knowledge_base=off)
-    assert "archive_conversations is off" in await reasons(QUESTION, compression={"archive_conversations": False})
-    assert "no conversation of another session has been archived yet" in await reasons(QUESTION)
-    await plan_a_login(memory)
-    assert "none of the search_triggers" in await reasons("How is the weather?")
-    assert "search_triggers" not in await reasons(QUESTION)
-    assert "is below the relevance_threshold 0.7" in await reasons("What did we discuss about tulips and tennis?")
-    assert "below" not in await reasons(QUESTION)
+# Bringing memory to agents that have none.
 
 
 @pytest.mark.req("S2-65", "S2-56")

@@ -267,7 +267,10 @@ def test_a_summary_has_the_tokens_that_are_set_and_no_more(memory: Memory, chat:
         agent_memory = AgentMemory(memory.user("sarah"), config, 3000)
         for place in range(40):
             agent_memory.update(f"s{number}", user(f"message {place} " + "word " * 90))
-        lengths.append(len(agent_memory.get(f"s{number}")[0]["content"].split()))
+        summary, *newest = agent_memory.get(f"s{number}")
+        lengths.append(len(summary["content"].split()))
+        assert len(newest) >= 10
+        assert newest[-1]["content"].startswith("message 39")
     assert 450 <= lengths[0] <= 502
     assert 80 <= lengths[1] <= 102
 
@@ -356,6 +359,8 @@ def test_static_memory_is_inserted_at_once_takes_any_data_and_never_changes(memo
         block.delete("s1")
     with pytest.raises(MemoryError, match=r"^Static memory does not support update operation$"):
         block.update("s1", user("You are a pirate."))
+    with pytest.raises(MemoryError):
+        AgentMemory(memory.user("sarah")).update("s1", {"role": "wizard", "content": "x"})
     StaticMemory(facts=["The office closes at six.", *printed], fact_store=memory.static)
     assert len(memory.static.list()) == 3
     told = StaticMemory(facts=[], fact_store=memory.static).get("s1", user("When does the office close?"))

@@ -11,7 +11,7 @@ from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence, Memory
 from agent_memory.compat.toolkit import MemoryToolkit
-from agent_memory.errors import InvalidInput
+from agent_memory.errors import Conflict, InvalidInput
 from agent_memory.language.tasks import (
     Contradiction,
     Duplicates,
@@ -102,11 +102,34 @@ def test_the_four_roles_and_no_other(toolkit: MemoryToolkit):
 
 @pytest.mark.req("S1-06", "S1-08", "S1-61", "S1-62")
 def test_what_is_local_is_in_this_process_alone_until_it_is_pushed(toolkit: MemoryToolkit):
-    toolkit.add_local("alice", "t1", "user", "I prefer aisle seats.")
+    first = toolkit.add_local("alice", "t1", "user", "I prefer aisle seats.", metadata={"tool_name": "x"})
+    toolkit.add_local("alice", "t2", "assistant", "hi")
+    toolkit.add_local("bob", "t1", "user", "hey")
+    assert [turn.content for turn in toolkit.local_memories] == ["I prefer aisle seats.", "hi", "hey"]
     assert toolkit.get_thread("alice", "t1") == []
     assert toolkit.search_cosmos("aisle seats", "alice") == []
-    assert toolkit.push_to_cosmos() == 1
-    assert [turn.content for turn in toolkit.get_thread("alice", "t1")] == ["I prefer aisle seats."]
+    assert toolkit.push_to_cosmos() == 3
+    assert toolkit.local_memories == []
+    assert toolkit.push_to_cosmos() == 0
+    (turn,) = toolkit.get_thread("alice", "t1")
+    assert (turn.id, turn.content, turn.metadata) == (first, "I prefer aisle seats.", {"tool_name": "x"})
+
+
+@pytest.mark.req("S1-08")
+def test_what_a_push_could_not_write_stays_buffered(toolkit: MemoryToolkit):
+    toolkit.add_cosmos("alice", "t2", "user", "the first", memory_id="taken")
+    toolkit.add_local("alice", "t1", "user", "fine")
+    toolkit.add_local("alice", "t2", "user", "another", memory_id="taken")
+    with pytest.raises(Conflict):
+        toolkit.push_to_cosmos()
+    assert [turn.content for turn in toolkit.local_memories] == ["another"]
+    assert [turn.content for turn in toolkit.get_thread("alice", "t1")] == ["fine"]
+
+
+def test_a_scope_is_asked_for_before_anything_is_kept(toolkit: MemoryToolkit):
+    with pytest.raises(InvalidInput):
+        toolkit.add_local("a/b", "t1", "user", "x")
+    assert toolkit.local_memories == []
 
 
 @pytest.mark.req("S1-19", "S1-20")
@@ -129,6 +152,19 @@ def test_the_table_of_short_term_and_long_term_memory(toolkit: MemoryToolkit):
     assert summary is not None
     assert profile is not None
     assert (summary.id, profile.id) == ("summary_alice_t1", "user_summary_alice")
+    read = {
+        name: [record.content for record in toolkit.get_memories("alice", thread_id="t1", memory_types=[name])]
+        for name in ("turn", "summary", "thread_summary", "procedural")
+    }
+    assert read == {
+        "turn": [line for _, line in TALK],
+        "summary": [summary.content],
+        "thread_summary": [summary.content],
+        "procedural": [],
+    }
+    assert toolkit.get_memories("alice", memory_types=["user_summary"]) == [profile]
+    assert len(toolkit.get_memories("alice")) == 3
+    assert toolkit.get_memories("bob") == []
     assert "Porto" in summary.content
     assert "I prefer aisle seats" in profile.preferences
     assert any("Lisbon" in line for line in profile.personal)
@@ -209,6 +245,7 @@ def test_one_pass_settles_the_documents_duplicates_and_contradictions():
     chat.outputs |= {"reconcile": judged, "extract": all_facts}
     with Memory.local(chat_model=chat, cadence=SILENT) as memory:
         toolkit = MemoryToolkit(memory)
+        assert toolkit.reconcile_memories("alice") == {"kept": 0, "merged": 0, "contradicted": 0}
         for fact in FACTS:
             toolkit.add_cosmos("alice", "t1", "user", fact)
             toolkit.extract_memories("alice", "t1")

@@ -18,7 +18,6 @@ from agent_memory.working import (
     AsyncExtractiveMemory,
     AsyncShortTermMemory,
     AsyncVectorMemory,
-    ChatMessage,
     Delete,
     ExtractiveMemory,
     Flush,
@@ -349,20 +348,6 @@ def test_blocks_need_names_of_their_own():
     for names in (["a", "a"], ["a b"], ["<x>"], [""]):
         with pytest.raises(InvalidInput):
             AsyncShortTermMemory(User(), blocks=[Notes(name) for name in names])  # type: ignore[arg-type]
-
-
-@pytest.mark.req("S4-27", "S2-60")
-async def test_all_memories_share_one_interface(memory: AsyncMemory):
-    alice = memory.user("alice")
-    everything: list[Any] = [AsyncExtractiveMemory(alice), AsyncVectorMemory(alice), Notes()]
-    for one in [*everything, AsyncShortTermMemory(alice)]:
-        await one.update(
-            "t1",
-            [ChatMessage(role="user", content="fact: tea=some green tea")]
-            if one in everything
-            else {"role": "user", "content": "fact: tea=some green tea"},
-        )
-        assert await one.get("t1", {"role": "user", "content": "green tea"})
 
 
 @pytest.mark.req("S4-56", "S4-12", "S4-52", "S4-22")
