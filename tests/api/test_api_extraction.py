@@ -3,12 +3,11 @@
 import json
 from pathlib import Path
 
+import command
 import pytest
 from api_world import client_of, serving
-from typer.testing import CliRunner
 
 from agent_memory import AsyncMemory
-from agent_memory.cli.main import app
 from agent_memory.errors import InvalidInput
 
 INVOICES = {
@@ -69,20 +68,17 @@ def test_the_command_sets_shows_and_clears_it(tmp_path: Path, monkeypatch: pytes
     file.write_text(json.dumps(INVOICES))
 
     def run(*arguments: str, code: int = 0) -> str:
-        done = CliRunner().invoke(app, ["extraction", *arguments, "--store", store])
-        assert done.exit_code == code, done.output
-        return done.output
+        return command.run("extraction", *arguments, "--store", store, code=code).output
 
     assert "there is no store" in run(code=2)
     assert "kind invoice: One that was sent (data: amount)" in run(str(file))
     one = ["Invoice to Contoso", "--kind", "invoice", "--user", "ada", "--store", store, "--json"]
-    made = CliRunner().invoke(app, ["remember", *one, "--data", '{"amount": 1200}'])
-    assert json.loads(made.stdout)["data"] == {"amount": 1200}
-    change = ["update", json.loads(made.stdout)["id"], "--data", '{"amount": 1300}', "--store", store, "--json"]
-    assert json.loads(CliRunner().invoke(app, change).stdout)["data"] == {"amount": 1300}
+    made = json.loads(command.run("remember", *one, "--data", '{"amount": 1200}').stdout)
+    assert made["data"] == {"amount": 1200}
+    changed = command.parsed("update", made["id"], "--data", '{"amount": 1300}', "--store", store)
+    assert changed["data"] == {"amount": 1300}
     for data, why in (("{", "--data is not JSON"), ("[]", "--data is a JSON object"), ('{"amount": "x"}', "fit")):
-        wrong = CliRunner().invoke(app, ["remember", *one, "--data", data])
-        assert (wrong.exit_code, why in wrong.stderr) == (2, True), wrong.output
+        assert why in command.run("remember", *one, "--data", data, code=2).stderr
     assert json.loads(run("--json"))["extraction"]["categories"] == {"billing": "money"}
     assert "Nothing" in run("--group", "team")
     assert "Nothing" in run("--clear")

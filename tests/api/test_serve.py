@@ -13,9 +13,7 @@ from typing import Any
 
 import httpx2 as httpx
 import pytest
-from typer.testing import CliRunner
-
-from agent_memory.cli.main import app
+from command import parsed, run
 
 pytestmark = pytest.mark.acceptance
 
@@ -48,13 +46,12 @@ def test_a_server_prints_when_it_is_ready_and_stops_on_a_signal(tmp_path: Path, 
         assert made.status_code == 201
         process.send_signal(stop)
         assert process.wait(timeout=120) == 0
-    found = CliRunner().invoke(app, ["show", "--store", str(store), "--json"])
-    assert "Lives in Lisbon" in found.stdout
+    assert "Lives in Lisbon" in run("show", "--store", store, "--json").stdout
 
 
 def test_with_keys_the_identity_header_is_not_trusted(tmp_path: Path):
     def key(*arguments: str) -> Any:
-        return json.loads(CliRunner().invoke(app, ["api-key", *arguments, "--json"]).stdout)
+        return parsed("api-key", *arguments)
 
     alice, backend = key("laptop", "--user", "alice"), key("backend", "--acts-for-users")
     file = tmp_path / "keys.json"
@@ -78,17 +75,14 @@ def test_with_keys_the_identity_header_is_not_trusted(tmp_path: Path):
     ],
 )
 def test_what_would_open_a_store_to_everybody_is_refused(arguments: list[str], said: str):
-    refused = CliRunner().invoke(app, arguments)
-    assert refused.exit_code == 2
-    assert said in refused.stderr
+    assert said in run(*arguments, code=2).stderr
 
 
 def test_a_port_that_is_taken_is_one_line(tmp_path: Path):
     with served(tmp_path / "a.db") as (_, url):
         port = url.rpartition(":")[2]
-        refused = CliRunner().invoke(app, ["serve", "--store", str(tmp_path / "b.db"), "--port", port])
-        assert refused.exit_code == 1  # the command was right, the machine is not ready for it
-        assert "cannot listen" in refused.stderr
+        # The command was right, the machine is not ready for it.
+        assert "cannot listen" in run("serve", "--store", tmp_path / "b.db", "--port", port, code=1).stderr
 
 
 def test_a_server_busy_with_hostile_turns_stops_on_a_signal_and_starts_again(tmp_path: Path):

@@ -2,13 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from command import parsed, run
 
 from agent_memory import Memory
-from agent_memory.cli.main import app
 
 TURNS = [
     ("t1", "2026-03-08T18:00:00Z", "user", "My budget for the Hawaii trip is $10,000."),
@@ -19,16 +17,6 @@ TURNS = [
     ("t2", "2026-05-17T19:00:10Z", "assistant", "Lovely, that gives you room."),
     ("t2", "2026-05-17T19:01:00Z", "user", "I am allergic to peanuts."),
 ]
-
-
-def run(*arguments: str | Path, code: int = 0) -> Result:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output
-    return result
-
-
-def parsed(*arguments: str | Path) -> Any:
-    return json.loads(run(*arguments, "--json").stdout)
 
 
 def transcript(folder: Path, **fields: str) -> Path:

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from command import run
 from dialect_servers import Service, completion, reasoning, text_only
 from pytest_httpserver import HTTPServer
-from typer.testing import CliRunner
 
-from agent_memory.cli.main import app
 from agent_memory.language.examination import ADVICE
 from agent_memory.models import EndpointHealth
 
@@ -41,9 +40,7 @@ def _no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def told(code: int) -> dict[str, Any]:
-    done = CliRunner().invoke(app, ["doctor", "--json"])
-    assert done.exit_code == code, done.output
-    return {one["part"]: one for one in json.loads(done.stdout)["findings"]}
+    return {one["part"]: one for one in json.loads(run("doctor", "--json", code=code).stdout)["findings"]}
 
 
 def both(chat: Any, embeddings: Any) -> Callable[[str, Any], Any]:
@@ -68,10 +65,9 @@ def test_it_says_how_each_model_is_asked_and_what_its_service_says(service: Serv
     assert chat["usage"]["input_tokens"] == 100
     assert (embeddings["answers"], embeddings["dimensions"]) == (True, 3)
     assert len(service.sent) == 2
-    shown = CliRunner().invoke(app, ["doctor"])
-    assert shown.exit_code == 0, shown.output
-    assert "chat: JSON by schema" in shown.output
-    assert "3 dimensions" in shown.output
+    shown = run("doctor").output
+    assert "chat: JSON by schema" in shown
+    assert "3 dimensions" in shown
 
 
 def test_it_shows_what_it_learned_of_a_model_that_reasons(service: Service):
@@ -132,17 +128,14 @@ def test_without_settings_it_examines_what_needs_none(monkeypatch: pytest.Monkey
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AGENT_MEMORY_EMBEDDINGS", "local:hashing")
     monkeypatch.setenv("AGENT_MEMORY_CHAT_PROFILE", "none")
-    done = CliRunner().invoke(app, ["doctor"])
-    assert done.exit_code == 0, done.output
-    assert "384 dimensions" in done.output
-    assert "profile is switched off" in done.output
+    done = run("doctor").output
+    assert "384 dimensions" in done
+    assert "profile is switched off" in done
 
 
 def test_a_setting_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("AGENT_MEMORY_CHAT", "gpt-4.1-mini")
-    done = CliRunner().invoke(app, ["doctor", "--json"])
-    assert done.exit_code == 1
-    assert "AGENT_MEMORY_CHAT=gpt-4.1-mini is not in the form" in done.output
+    assert "AGENT_MEMORY_CHAT=gpt-4.1-mini is not in the form" in run("doctor", "--json", code=1).output
 
 
 def test_there_is_advice_for_every_fault():

@@ -1,15 +1,13 @@
 """Figures that the command line prints, and calls that wait for a cold model."""
 
 import asyncio
-import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from command import parsed, run
 
 from agent_memory import AsyncMemory
 from agent_memory.cli.ingest import Ingested, summary
-from agent_memory.cli.main import app
 from agent_memory.language import defaults
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded
@@ -51,8 +49,7 @@ def test_the_rate_of_turns_is_of_the_new_ones(tmp_path: Path):
     file.write_text('{"role": "user", "content": "I keep bees on the roof."}\n')
     rates = []
     for _ in range(2):
-        done = CliRunner().invoke(app, ["ingest", str(file), "--store", str(store), "--json"])
-        rates.append(json.loads(done.stdout)["turns_per_second"])
+        rates.append(parsed("ingest", file, "--store", store)["turns_per_second"])
     assert rates[0] > 0
     assert rates[1] is None
 
@@ -61,11 +58,10 @@ def test_the_command_line_waits_for_a_cold_model(tmp_path: Path, monkeypatch: py
     store = tmp_path / "cold.db"
     with monkeypatch.context() as patched:
         patched.setattr(defaults, "default_embeddings", lambda: Cold(0))
-        CliRunner().invoke(app, ["remember", "Allergic to peanuts", "--store", str(store)])
+        run("remember", "Allergic to peanuts", "--store", store)
     cold = Cold(0.5)
     monkeypatch.setattr(defaults, "default_embeddings", lambda: cold)
-    done = CliRunner().invoke(app, ["context", "What may I not eat? peanuts", "--store", str(store), "--json"])
-    found = json.loads(done.stdout)
+    found = parsed("context", "What may I not eat? peanuts", "--store", store)
     assert "peanuts" in found["text"]
     assert found["degraded"] == []
     assert len(cold.asked) > 1

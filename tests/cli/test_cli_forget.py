@@ -5,19 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import run
 from store_scan import scan
-from typer.testing import CliRunner, Result
 
 from agent_memory import AsyncMemory, Memory
-from agent_memory.cli.main import app
 from agent_memory.errors import InvalidInput
 from agent_memory.transfer.formats import as_export
-
-
-def run(*arguments: str | Path, code: int = 0, answer: str | None = None) -> Result:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments], input=answer)
-    assert result.exit_code == code, result.output
-    return result
 
 
 @pytest.fixture
@@ -39,13 +32,13 @@ def facts(store: Path) -> list[str]:
 @pytest.mark.req("S0-064")
 def test_it_shows_what_would_go_and_asks(store: Path):
     before = facts(store)
-    shown = run("forget", "my locker code", "--store", store, answer="n\n").stdout
+    shown = run("forget", "my locker code", "--store", store, given="n\n").stdout
     assert "94711" in shown
     assert "Forget this?" in shown
     assert facts(store) == before
     assert "94711" in run("forget", "my locker code", "--store", store, "--dry-run", "--yes").stdout
     assert facts(store) == before
-    assert "forgotten" in run("forget", "my locker code", "--store", store, answer="y\n").stdout
+    assert "forgotten" in run("forget", "my locker code", "--store", store, given="y\n").stdout
     assert not any("94711" in fact for fact in facts(store))
     assert len(facts(store)) == len(before) - 1
     assert "Nothing found" in run("forget", "my locker code", "--store", store).stdout
@@ -65,7 +58,7 @@ def test_a_program_says_yes_itself(store: Path):
 
 @pytest.mark.req("S3-46")
 def test_everything_goes(store: Path):
-    assert "turn" in run("forget", "--everything", "--store", store, answer="y\n").stdout
+    assert "turn" in run("forget", "--everything", "--store", store, given="y\n").stdout
     with Memory.local(store) as memory:
         assert memory.users() == []
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from command import run
 from model_server import DIMENSIONS, ModelServer, model_server_aside
-from typer.testing import CliRunner
-
-from agent_memory.cli.main import app
 
 
 @pytest.fixture
@@ -26,29 +23,23 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
         yield made
 
 
-def run(*arguments: str | Path, code: int) -> Any:
-    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert done.exit_code == code, done.output
-    return done.stdout
-
-
 def test_turns_that_were_given_up_are_named_and_replayed(server: ModelServer, tmp_path: Path):
     server.mode["chat"], server.only = "content filter", "Ana"
     told, store = tmp_path / "talk.jsonl", tmp_path / "memory.db"
     facts = ("fact: city=Lisbon by the river", "fact: sister=Ana", "fact: pet=a cat and a dog")
     told.write_text("".join(json.dumps({"role": "user", "content": fact}) + "\n" for fact in facts))
 
-    shown = run("ingest", told, "--user", "ann", "--store", store, code=1)
+    shown = run("ingest", told, "--user", "ann", "--store", store, code=1).stdout
     assert "1 turn could not be processed: " in shown
     assert "dead-letters --store" in shown
     # Nothing is new in the second run, so nothing is reported.
-    assert "Everything is processed." in run("process", "--store", store, code=0)
-    letters = json.loads(run("dead-letters", "--replay", "--store", store, "--json", code=1))
+    assert "Everything is processed." in run("process", "--store", store, code=0).stdout
+    letters = json.loads(run("dead-letters", "--replay", "--store", store, "--json", code=1).stdout)
     assert [(letter["step"], len(letter["turn_ids"])) for letter in letters] == [("extract", 1)]
 
     server.mode["chat"] = "good"
-    assert "No dead letters." in run("dead-letters", "--replay", "--store", store, code=0)
-    assert "sister=Ana" in run("show", "--user", "ann", "--store", store, code=0)
+    assert "No dead letters." in run("dead-letters", "--replay", "--store", store, code=0).stdout
+    assert "sister=Ana" in run("show", "--user", "ann", "--store", store, code=0).stdout
 
 
 def test_json_counts_them(server: ModelServer, tmp_path: Path):
@@ -56,8 +47,8 @@ def test_json_counts_them(server: ModelServer, tmp_path: Path):
     told, store = tmp_path / "talk.jsonl", tmp_path / "memory.db"
     told.write_text(json.dumps({"role": "user", "content": "fact: sister=Ana, who lives here"}))
     ingest = ("ingest", told, "--user", "ann", "--store", store, "--json")
-    assert json.loads(run(*ingest, "--no-process", code=0))["given_up_turns"] == 0
-    assert json.loads(run("process", "--store", store, "--json", code=1)) == {
+    assert json.loads(run(*ingest, "--no-process", code=0).stdout)["given_up_turns"] == 0
+    assert json.loads(run("process", "--store", store, "--json", code=1).stdout) == {
         "unprocessed_turns": 0,
         "given_up_turns": 1,
     }

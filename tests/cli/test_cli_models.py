@@ -1,6 +1,5 @@
 """Commands use the models that the environment names; the quickstart asks no service."""
 
-import json
 import os
 import subprocess
 import sys
@@ -8,12 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from command import parsed, run
 from dialect_servers import Service, good
 from pytest_httpserver import HTTPServer
-from typer.testing import CliRunner
 
 from agent_memory import Memory
-from agent_memory.cli.main import app
 
 KEYS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "AGENT_MEMORY_CHAT", "AGENT_MEMORY_EMBEDDINGS")
 
@@ -53,23 +51,20 @@ def test_status_shows_them(service: Service, tmp_path: Path):
     transcript = tmp_path / "one.jsonl"
     transcript.write_text('{"role": "user", "content": "I keep bees on the roof."}\n')
     # The service has no usable answer to what is not an extraction.
-    assert CliRunner().invoke(app, ["ingest", str(transcript), "--store", store, "--no-process"]).exit_code == 0
-    told = CliRunner().invoke(app, ["status", "--store", store, "--json"])
-    assert json.loads(told.stdout)["health"]["chat_model"] == "named-model"
+    run("ingest", transcript, "--store", store, "--no-process")
+    assert parsed("status", "--store", store)["health"]["chat_model"] == "named-model"
 
 
 def test_the_quickstart_asks_no_service(service: Service, tmp_path: Path):
     transcript = tmp_path / "one.jsonl"
     transcript.write_text('{"role": "user", "content": "I keep bees on the roof."}\n')
-    done = CliRunner().invoke(app, ["quickstart", str(transcript), "--store", str(tmp_path / "q.db")])
-    assert done.exit_code == 0, done.output
+    run("quickstart", transcript, "--store", tmp_path / "q.db")
     assert service.sent == []
 
 
 def test_a_name_that_cannot_be_read_ends_a_command_with_its_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("AGENT_MEMORY_CHAT", "opnai:gpt")
-    done = CliRunner().invoke(app, ["remember", "x", "--store", str(tmp_path / "m.db"), "--user", "me"])
-    assert done.exit_code == 1
+    done = run("remember", "x", "--store", tmp_path / "m.db", "--user", "me", code=1)
     assert "AGENT_MEMORY_CHAT=opnai:gpt names an unknown provider" in done.output
 
 
@@ -91,8 +86,5 @@ def test_a_new_store_says_which_service_it_asks(
         monkeypatch.setenv("AGENT_MEMORY_CHAT_API_KEY", "k")
     store = tmp_path / "new.db"
     command = ["remember", "Ana lives in Porto.", "--user", "ada", "--store", str(store)]
-    first = CliRunner().invoke(app, command)
-    assert first.exit_code == 0, first.output
-    assert ("It calls small" in first.stderr) == told
-    again = CliRunner().invoke(app, command)
-    assert "This store is new" not in again.stderr
+    assert ("It calls small" in run(*command).stderr) == told
+    assert "This store is new" not in run(*command, code=None).stderr

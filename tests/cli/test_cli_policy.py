@@ -1,25 +1,12 @@
 """`agent-memory settings` and `agent-memory review`."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from command import parsed, run
 
 from agent_memory import Memory
-from agent_memory.cli.main import app
 from agent_memory.language.hashing import HashingEmbeddings
-
-
-def run(*arguments: str | Path, code: int = 0) -> Result:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output
-    return result
-
-
-def parsed(*arguments: str | Path) -> Any:
-    return json.loads(run(*arguments, "--json").stdout)
 
 
 @pytest.fixture

@@ -2,23 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from command import parsed, run
 
 from agent_memory import Memory
-from agent_memory.cli.main import app
-
-
-def run(*arguments: str | Path, code: int = 0) -> Result:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output
-    return result
-
-
-def parsed(*arguments: str | Path) -> Any:
-    return json.loads(run(*arguments, "--json").stdout)
 
 
 def failed(*arguments: str | Path, code: int) -> str:

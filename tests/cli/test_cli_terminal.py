@@ -7,12 +7,11 @@ import unicodedata
 from pathlib import Path
 
 import pytest
+from command import run
 from rich.table import Table
-from typer.testing import CliRunner
 
 from agent_memory import Memory
 from agent_memory.cli import terminal
-from agent_memory.cli.main import app
 
 HIDDEN = {
     "an escape sequence": "\x1b[2J\x1b]0;title\x07",
@@ -70,8 +69,7 @@ def test_no_command_prints_what_a_terminal_obeys(store: tuple[Path, str], comman
     path, made = store
     words = [{"THREAD": PLACE, "ID": made}.get(word, word) for word in command.split()]
     user = [] if words[0] in ("status", "dead-letters") else ["--user", "ann"]
-    ran = CliRunner().invoke(app, [*words, *user, "--store", str(path)])
-    assert ran.exit_code == 0, ran.output
+    ran = run(*words, *user, "--store", path)
     assert seen(ran.output) == []
     if "--json" in words:
         assert json.loads(ran.stdout) is not None
@@ -82,7 +80,7 @@ def test_errors_neither(tmp_path: Path, option: str):
     hostile = tmp_path / "a\u202eb.jsonl"
     hostile.write_text('{"role": "\\u001b[2J\\u202e", "content": "x"}\n')
     for words in (["ingest", str(hostile)], ["show", "--user", "a/\x1b[2J\u202e"], ["why", "\u202e", "--user", "ann"]):
-        ran = CliRunner().invoke(app, [*words, *filter(None, [option if words[0] != "ingest" else ""])])
+        ran = run(*words, *filter(None, [option if words[0] != "ingest" else ""]), code=None)
         assert ran.exit_code in (1, 2)
         assert seen(ran.output) == []
 

@@ -14,23 +14,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from command import run
 
 from agent_memory import AsyncMemory, Memory
 from agent_memory.cli import quickstart
-from agent_memory.cli.main import app
 from agent_memory.cli.terminal import stdout
 from agent_memory.errors import ConfigurationError
 from agent_memory.health import glance_at
 from agent_memory.language.hashing import HashingEmbeddings
 
 LINE = '{"role": "user", "content": "I live in Rome and like tea.", "thread_id": "t"}\n'
-
-
-def run(*arguments: object, code: int = 0, given: str | None = None) -> Result:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments], input=given)
-    assert result.exit_code == code, result.output
-    return result
 
 
 @pytest.fixture

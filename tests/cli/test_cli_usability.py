@@ -12,7 +12,7 @@ from typing import get_args
 
 import pytest
 import typer
-from typer.testing import CliRunner, Result
+from command import run
 
 from agent_memory import Memory
 from agent_memory.cli import options
@@ -22,12 +22,6 @@ from agent_memory.models.knowledge import MemoryType
 from agent_memory.transfer.readers.transcripts import read_transcript
 
 NOON = "2026-03-01T12:00:00Z"
-
-
-def run(*arguments: object, code: int = 0) -> Result:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output
-    return result
 
 
 @pytest.fixture(scope="module")

@@ -6,14 +6,14 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import command
 import pytest
-from typer.testing import CliRunner, Result
 
-from agent_memory.cli.main import app
 from agent_memory.errors import InvalidInput
 from agent_memory.evaluation.adapters import Told
 from agent_memory.evaluation.answering import NOT_KNOWN, Case, Judged, cases, interval, report
@@ -114,10 +114,7 @@ def dataset(tmp_path: Path) -> Path:
     return file
 
 
-def run(*arguments: str | Path, code: int = 0) -> Result:
-    result = CliRunner().invoke(app, ["eval", "--no-baselines", "--answers", *map(str, arguments)])
-    assert result.exit_code == code, result.output
-    return result
+run = partial(command.run, "eval", "--no-baselines", "--answers")
 
 
 def test_a_model_answers_and_another_one_judges(server: Server, dataset: Path, tmp_path: Path):
@@ -175,11 +172,7 @@ def test_without_a_model_the_command_says_what_to_set(dataset: Path, tmp_path: P
     store = tmp_path / "talk.db"
     for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"):
         monkeypatch.delenv(name, raising=False)
-    result = CliRunner().invoke(
-        app, ["eval", str(dataset), "--no-baselines", "--answers", "--yes", "--store", str(store)]
-    )
-    assert result.exit_code != 0
-    assert "no model is set" in result.output
+    assert "no model is set" in run(dataset, "--yes", "--store", store, code=1).output
     assert not store.exists(), "the answers are refused before the conversations are taken in"
 
 
@@ -296,9 +289,7 @@ def test_beam_is_read(tmp_path: Path):
 def test_a_broken_file_is_refused_with_its_place(tmp_path: Path, sample: dict[str, Any]):
     file = tmp_path / "broken.json"
     file.write_text(json.dumps([sample]))
-    result = CliRunner().invoke(app, ["eval", str(file)])
-    assert result.exit_code == 2
-    assert "1: no " in result.output
+    assert "1: no " in command.run("eval", file, code=2).output
 
 
 LABELLED = [
@@ -317,10 +308,7 @@ def labelled(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) ->
     return file
 
 
-def mark(file: Path, *arguments: str | Path, code: int = 0) -> Result:
-    result = CliRunner().invoke(app, ["eval", "--extraction", str(file), "--judge", *map(str, arguments)])
-    assert result.exit_code == code, result.output
-    return result
+mark = partial(command.run, "eval", "--judge", "--extraction")
 
 
 def test_a_model_extracts_and_another_one_marks(server: Server, labelled: Path, tmp_path: Path):
@@ -349,6 +337,5 @@ def test_a_message_that_a_model_refuses_is_counted_as_failed(server: Server, lab
 
 def test_marks_need_messages_and_a_yes(server: Server, labelled: Path):
     assert "add --yes" in mark(labelled, code=2).output
-    alone = CliRunner().invoke(app, ["eval", "--judge"])
-    assert (alone.exit_code, "add --extraction" in alone.output) == (2, True)
+    assert "add --extraction" in command.run("eval", "--judge", code=2).output
     assert not server.models

@@ -2,13 +2,13 @@
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import command
 import pytest
-from typer.testing import CliRunner, Result
 
-from agent_memory.cli.main import app
 from agent_memory.evaluation import Conversation, Question, Told, ToldLine, baselines, evaluate
 from agent_memory.evaluation.baselines import Index, smoothed
 from agent_memory.evaluation.dataset import read_dataset
@@ -53,10 +53,7 @@ def dataset(tmp_path: Path) -> Path:
     return file
 
 
-def run(*arguments: str | Path, code: int = 0) -> Result:
-    result = CliRunner().invoke(app, ["eval", *map(str, arguments)])
-    assert result.exit_code == code, result.output
-    return result
+run = partial(command.run, "eval")
 
 
 def test_figures_by_hand():
@@ -97,7 +94,7 @@ def test_a_data_set_end_to_end(dataset: Path, tmp_path: Path):
     assert again["overall"]["recall@10"] == report["overall"]["recall@10"]
     assert again["baselines"] == {}
     # What the data set says beside the talk was not taken in.
-    assert "submarine" not in CliRunner().invoke(app, ["show", "--store", str(store)]).stdout
+    assert "submarine" not in command.run("show", "--store", store).stdout
 
 
 def test_a_question_about_earlier_talk_may_get_a_summary(tmp_path: Path):

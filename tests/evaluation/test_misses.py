@@ -3,9 +3,8 @@
 import json
 from pathlib import Path
 
-from typer.testing import CliRunner
+import command
 
-from agent_memory.cli.main import app
 from agent_memory.evaluation import Told, misses
 from agent_memory.evaluation.dataset import Conversation, read_dataset
 from agent_memory.evaluation.misses import CLASSES
@@ -51,9 +50,7 @@ def read(tmp_path: Path, *questions: dict[str, object]) -> list[Conversation]:
 
 
 def run(*arguments: str | Path) -> str:
-    result = CliRunner().invoke(app, ["eval", *map(str, arguments)])
-    assert result.exit_code == 0, result.output
-    return result.stdout
+    return command.run("eval", *arguments).stdout
 
 
 def asked(text: str, *evidence: str, category: int = 4) -> dict[str, object]:

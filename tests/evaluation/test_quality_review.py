@@ -2,13 +2,13 @@
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
+import command
 import pytest
-from typer.testing import CliRunner, Result
 
 from agent_memory import InvalidInput
-from agent_memory.cli.main import app
 from agent_memory.evaluation.samples import Mark, Sample, page, read_page, summary
 
 WORDS = ["canoe", "violin", "telescope", "tractor", "parrot", "kiln"]
@@ -24,10 +24,7 @@ QUESTIONS = [
 ]
 
 
-def run(*arguments: object, code: int = 0) -> Result:
-    result = CliRunner().invoke(app, ["judge", *map(str, arguments)])
-    assert result.exit_code == code, result.output
-    return result
+run = partial(command.run, "judge")
 
 
 @pytest.fixture(scope="module")

@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import run
 from langgraph.store.memory import InMemoryStore
-from typer.testing import CliRunner
 
 from agent_memory import AsyncMemory, Memory
-from agent_memory.cli.main import app
 from agent_memory.errors import InvalidInput
 from agent_memory.transfer import hindsight
 from agent_memory.transfer.moving import Origin, contents_of
@@ -39,12 +38,6 @@ def zipped(path: Path, files: dict[str, Any]) -> Path:
 def files_in(name: str) -> dict[str, Any]:
     with zipfile.ZipFile(EXPORTS / name) as archive:
         return {entry: json.loads(archive.read(entry)) for entry in archive.namelist() if entry.endswith(".json")}
-
-
-def run(*args: object, code: int = 0) -> str:
-    done = CliRunner().invoke(app, [str(arg) for arg in args])
-    assert done.exit_code == code, done.output
-    return done.output
 
 
 async def test_a_bank_of_hindsight_keeps_its_kinds_times_and_history(memory: AsyncMemory):
@@ -243,7 +236,7 @@ def test_a_message_that_no_turn_can_hold_is_cut_and_half_a_character_replaced(tm
     file = zipped(tmp_path / "c.zip", {"conversations.json": json.dumps(talks).encode()})
     store = tmp_path / "m.db"
     for new in (2, 0):
-        done = json.loads(run("import", file, "--user", "ana", "--store", store, "--no-process", "--json"))
+        done = json.loads(run("import", file, "--user", "ana", "--store", store, "--no-process", "--json").output)
         assert done["conversations"]["created"] == new
     cut, half = (one.turn.content for one in contents_of(file).utterances)
     assert cut.endswith("more characters were not stored]")
@@ -257,7 +250,7 @@ def test_an_answer_that_was_exported_before_it_was_finished_is_kept_beside_the_w
     store, told = tmp_path / "m.db", []
     for talks in (early, late, late, early):
         file = zipped(tmp_path / "c.zip", {"conversations.json": talks})
-        done = json.loads(run("import", file, "--user", "ana", "--store", store, "--no-process", "--json"))
+        done = json.loads(run("import", file, "--user", "ana", "--store", store, "--no-process", "--json").output)
         told.append((done["conversations"]["created"], done["conversations"]["changed"]))
     assert told == [(2, 0), (2, 1), (0, 1), (0, 0)]
     with Memory.local(store) as memory:
@@ -267,7 +260,7 @@ def test_an_answer_that_was_exported_before_it_was_finished_is_kept_beside_the_w
 
 def test_the_error_of_a_broken_conversation_is_told_first(tmp_path: Path):
     file = zipped(tmp_path / "c.zip", {"conversations.json": [talk_of("c1", said_by("narrator", "u", None, "Hi"))]})
-    told = run("import", file, "--user", "ana", "--store", tmp_path / "m.db", code=2)
+    told = run("import", file, "--user", "ana", "--store", tmp_path / "m.db", code=2).output
     assert told.startswith(f"error: {file}/conversations.json, item 1, message u: role 'narrator' is not known")
 
 
@@ -284,26 +277,26 @@ def test_the_error_of_a_broken_conversation_is_told_first(tmp_path: Path):
     ],
 )
 def test_a_file_of_another_system_than_named_is_refused(tmp_path: Path, name: str, origin: str):
-    assert "error" in run("import", EXPORTS / name, "--from", origin, "--store", tmp_path / "m.db", code=2)
+    assert "error" in run("import", EXPORTS / name, "--from", origin, "--store", tmp_path / "m.db", code=2).output
     assert not (tmp_path / "m.db").exists()
 
 
 def test_a_dry_run_reads_all_and_writes_nothing(tmp_path: Path):
     store = tmp_path / "m.db"
-    told = json.loads(run("import", EXPORTS / "hindsight-bank.zip", "--dry-run", "--json", "--store", store))
+    told = json.loads(run("import", EXPORTS / "hindsight-bank.zip", "--dry-run", "--json", "--store", store).output)
     assert told == {"memory": 3, "replaced memory": 1}
-    assert "turn" in run("ingest", EXPORTS / "chatgpt.zip", EXPORTS / "letta.af", "--dry-run", "--store", store)
+    assert "turn" in run("ingest", EXPORTS / "chatgpt.zip", EXPORTS / "letta.af", "--dry-run", "--store", store).output
     late = json.loads((EXPORTS / "mem0.json").read_text())
     late["results"][2]["created_at"] = "yesterday"
     (tmp_path / "late.json").write_text(json.dumps(late))
     for dry in ([], ["--dry-run"]):  # nothing of a file with one broken memory is taken
-        assert "memory 3 of the file" in run("import", tmp_path / "late.json", *dry, "--store", store, code=2)
+        assert "memory 3 of the file" in run("import", tmp_path / "late.json", *dry, "--store", store, code=2).output
     assert not store.exists()
 
 
 def test_one_command_takes_memories_and_conversations_and_can_be_repeated(tmp_path: Path):
     command = ["import", EXPORTS / "claude.zip", "--from", "claude", "--user", "ana", "--store", tmp_path / "m.db"]
-    first, again = (json.loads(run(*command, "--no-process", "--json")) for _ in range(2))
+    first, again = (json.loads(run(*command, "--no-process", "--json").output) for _ in range(2))
     assert (first["created"], first["conversations"]["created"]) == ({"memory": 4}, 2)
     assert (again["existing"], again["conversations"]["already_there"]) == ({"memory": 4}, 2)
     assert (again["created"], again["conversations"]["created"]) == ({}, 0)

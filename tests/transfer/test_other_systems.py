@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from command import parsed, run
 
 from agent_memory import AsyncMemory, Memory
-from agent_memory.cli.main import app
 from agent_memory.errors import InvalidInput
 from agent_memory.transfer.formats import as_export
 from agent_memory.transfer.imported import PIECE
@@ -217,13 +216,10 @@ def test_the_command_line_says_whose_memories_to_take(tmp_path: Path):
     with Memory.local(tmp_path / "m.db"):
         pass
     asked = ["import", str(EXPORTS / "langgraph-items.json"), "--user", "ben", *store]
-    refused = CliRunner().invoke(app, asked)
-    assert refused.exit_code == 2
-    assert "--only" in refused.output
-    done = CliRunner().invoke(app, [*asked, "--only", "ben", "--json"])
-    assert json.loads(done.stdout)["created"] == {"memory": 1}
+    assert "--only" in run(*asked, code=2).output
+    assert parsed(*asked, "--only", "ben")["created"] == {"memory": 1}
     unknown = tmp_path / "bill.json"
     unknown.write_text('[{"amount": 3}]')
-    refused = CliRunner().invoke(app, ["import", str(unknown), *store])
+    refused = run("import", unknown, *store, code=None)
     assert "mem0, Zep, Letta" in refused.output
     assert "ingest" in refused.output
