@@ -24,6 +24,19 @@ EXAMPLES = {
         "Building a startup in the healthcare space",
     ],
 }
+SAID = {
+    "I work at Acme Corp as a software engineer.": MemoryType.FACT,
+    "I have two children, ages 5 and 8.": MemoryType.FACT,
+    "I live in San Francisco.": MemoryType.FACT,
+    "I prefer concise, technical explanations.": MemoryType.PREFERENCE,
+    "I like Python over JavaScript.": MemoryType.PREFERENCE,
+    "I want code examples with every explanation.": MemoryType.PREFERENCE,
+    "I'm working on a React migration project.": MemoryType.CONTEXT,
+    "I'm learning machine learning fundamentals.": MemoryType.CONTEXT,
+    "I'm building a startup in the healthcare space.": MemoryType.CONTEXT,
+    "I'm migrating from monolith to containers.": MemoryType.CONTEXT,
+}
+"""The examples as their user says them."""
 TALK = [
     {"role": "user", "content": "I work at Acme Corp as a software engineer and I live in San Francisco."},
     {"role": "assistant", "content": "Nice to meet you!"},
@@ -80,6 +93,13 @@ async def test_what_is_said_in_one_conversation_is_retrieved_in_another(service:
     assert (best.account_id, best.memory_type) == ("acct", MemoryType.PREFERENCE)
     assert await service.retrieve_memories("other", "Which language do I like?", "pro") == []
     assert "TypeScript" in service.format_memories_for_prompt([best])
+
+
+@pytest.mark.req("S3-02", "S3-03", "S3-04")
+@pytest.mark.parametrize("said", SAID)
+async def test_each_example_is_extracted_with_its_type(service: MemoryService, said: str):
+    (made,) = await service.extract_memories([{"role": "user", "content": said}], "acct", "t")
+    assert (made.content.rstrip("."), made.memory_type) == (said.rstrip("."), SAID[said])
 
 
 @pytest.mark.req("S3-08")

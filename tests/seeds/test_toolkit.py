@@ -2,8 +2,10 @@
 
 import asyncio
 import hashlib
+import json
 import time
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +26,7 @@ from agent_memory.language.tasks import (
 from agent_memory.settings import Environment
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS, container_specs
 
+ROOT = Path(__file__).parents[2]
 SILENT = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 BASE = {"id", "user_id", "thread_id", "role", "type", "content", "created_at"}
 TALK = (
@@ -170,6 +173,9 @@ def test_the_table_of_short_term_and_long_term_memory(toolkit: MemoryToolkit):
     assert any("Lisbon" in line for line in profile.personal)
     hit, *_ = toolkit.search_cosmos("Which seat does she want on a plane?", "alice", memory_types=["fact"])
     assert hit.memory.content == "I prefer aisle seats"
+    said = toolkit.search_cosmos("Which seat does she want on a plane?", "alice", memory_types=["turn"])
+    assert "user: I prefer aisle seats, and I live in Lisbon." in said[0].memory.content
+    assert {hit.memory.type for hit in said} == {"episodic"}
 
 
 @pytest.mark.req("S1-11", "S1-16", "S1-25")
@@ -321,6 +327,16 @@ def test_the_table_of_containers():
         "counter": scope,
         "leases": ("/id",),
     }
+    month = 30 * 24 * 3600
+    assert {spec.name: spec.default_ttl for spec in container_specs(month)} == {
+        "memories": -1,
+        "memories_turns": month,
+        "memories_summaries": -1,
+        "counter": None,
+        "leases": None,
+    }
+    parameters = json.loads((ROOT / "infra/main.parameters.json").read_text())["parameters"]
+    assert parameters["turnTtlSeconds"] == {"value": f"${{TURN_TTL_SECONDS={month}}}"}
 
 
 async def until(done: Any) -> None:

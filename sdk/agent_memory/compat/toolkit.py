@@ -149,13 +149,14 @@ class MemoryToolkit:
             search_terms: Words, or a question.
             user_id: The user.
             thread_id: Only from this thread.
-            memory_types: Only of these types.
+            memory_types: Only of these types; `turn` finds pieces of the conversations. `get_memories` reads summaries.
             top_k: Most results.
             include_superseded: Also memories that were replaced, for an audit.
         """
         user = self._memory.user(user_id)
         scope = user if thread_id is None else user.thread(thread_id)
-        return scope.search(search_terms, limit=top_k, types=memory_types, include_superseded=include_superseded)
+        types = memory_types and ["vector" if name == "turn" else name for name in memory_types]
+        return scope.search(search_terms, limit=top_k, types=types, include_superseded=include_superseded)
 
     def extract_memories(self, user_id: str, thread_id: str, *, recent_k: int | None = None) -> ProcessResult:
         """Extracts memories from the new turns of a thread.

@@ -87,6 +87,7 @@ _PREFERENCE = bounded(
     rf"\b(?:{_FOND}"
     rf"|(?:^|i |we |not |and |but ){_VERY}(?:love|like|enjoy|hate)s?"
     r"(?! (?:an?|the|this|that|these|it|them|how|i|my|when|both|and)\b(?! good))"
+    r"|(?:^|i |we )want [\w -]{3,40}? (?:with|in|for) (?:all|each|every) (?:answer|explanation|reply|response)s?"
     rf"|(?:^|i |we ){_VERY}(?:(?:dislike|despise|detest|loathe|avoid)(?! (?:this|that|these|it|them|how|when)\b)"
     rf"|refuse to|(?:only|exclusively) {_CONSUMING}|do not {_VERY}(?:wear|watch)"
     rf"|have (?:an?|no) (?:[a-z-]+ ){{0,2}}(?:{_TASTES} (?:of|to|for|against|towards?)|interest in)"
@@ -99,6 +100,7 @@ _PASSING_KIND = either(r"""
     planning plan_to working_on currently at_the_moment right_now these_days trying_to preparing looking_(?:for|into|to)
     going_to about_to wants?_to need_to thinking_(?:of|about) getting_ready hop(?:ing|e)_to saving_(?:up|for)
     training_for studying_for waiting_(?:for|on) will_be (?:i|we)_will learning upcoming need_(?:a|an|some)
+    (?:am|are)_(?:building|migrating|writing)
 """)
 _CONTEXT = bounded(rf"\b{_PASSING_KIND}\b", re.I)
 _UNSURE = bounded(r"\b(?:maybe|perhaps|possibly|might|not sure|tentatively|could(?! not))\b", re.I)

@@ -88,7 +88,7 @@ _HABIT = bounded(
 )
 _PURSUED = bounded(
     r"\b(?:planning to|working on|looking for|learning|training for|studying|preparing|saving (?:up )?for|researching"
-    r"|building|writing|moving to)\b",
+    r"|building|migrating|writing|moving to)\b",
     re.I,
 )
 _USING = bounded(
