@@ -70,12 +70,12 @@ async def test_the_tenth_turn_extracts_and_rebuilds_the_state_and_the_ninth_does
 
 
 @pytest.mark.req("S0-046")
-async def test_a_batch_is_the_ten_new_turns_with_the_four_before_them(chat: ScriptedChat):
+async def test_a_batch_is_the_ten_new_turns_with_the_five_before_them(chat: ScriptedChat):
     async with opened(chat) as memory:
         await arrive(memory, DEFAULT, range(10))
         await arrive(memory, DEFAULT, range(10, 20))
         batches = [(len(data.before), len(data.turns)) for data in chat.seen if isinstance(data, ExtractInput)]
-        assert batches == [(0, 10), (4, 10)]
+        assert batches == [(0, 10), (5, 10)]
         assert memory.runtime.tools.limits.batch_turns == 30  # of a backlog, three such batches at once
 
 

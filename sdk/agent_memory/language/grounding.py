@@ -211,7 +211,7 @@ def _ahead(cited: Sequence[TurnView], turns: Sequence[TurnView], before: Sequenc
     return [*before, *turns[:first]][-_AHEAD:]
 
 
-_AHEAD = 4
+_AHEAD = 5
 """As `Limits.turns_before`."""
 
 

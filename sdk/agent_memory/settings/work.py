@@ -70,7 +70,7 @@ class Limits:
     batch_turns: int = 30
     turn_sentences: int = 50_000
     batch_tokens: int = 4000
-    turns_before: int = 4
+    turns_before: int = 5
     batch_memories: int = 50
     reconcile_candidates: int = 50
     profile_facts: int = 100
