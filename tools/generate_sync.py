@@ -22,7 +22,7 @@ TARGET = PACKAGE / "sync.py"
 SCOPES = (
     "thread_talk",
     "thread",
-    "user_part",
+    "scope",
     "user_memories",
     "user_documents",
     "user_controls",

@@ -104,19 +104,31 @@ export interface Context {
 export interface ContextRequest {
   /** Restrictions of this request. */
   memory_config?: MemoryConfigBody | null | undefined;
+  /** What the user asks. If it is the thread's last turn, the context leaves that turn out. */
   query: string;
+  /** The most tokens of everything in `messages`. */
   budget?: number | undefined;
+  /** The most memories. */
   limit?: number | undefined;
-  /** What was true at this time, instead of now. */
+  /** Shows what was true at this time, instead of now. */
   as_of?: string | Date | null | undefined;
+  /** How the text looks: `sections`, `bullets` or `xml`. */
   format?: "sections" | "bullets" | "xml" | undefined;
+  /**
+   * How to complete a question that is not self-contained: `as_is` (not at all), `prepend` (with key terms of the conversation), `rewrite` or `hyde` (by a model); by default as set in `RecallSettings`.
+   */
   strategy?: "as_is" | "prepend" | "rewrite" | "hyde" | null | undefined;
+  /** What the application knows about the question. Questions for general facts or tools are not searched. */
   signals?: Signals | null | undefined;
+  /** The messages before the question, to complete it from; the thread's own turns by default. */
   history?: readonly { [name: string]: unknown }[] | null | undefined;
-  /** Conditions on fields and metadata, combined with `and`, `or` and `not`: see `Filter`. */
+  /** Shows only memories that match, and leaves out the profile, hints and other conversations. */
   filters?: Filter | null | undefined;
+  /** Groups whose memories are shown too, at most 10. By naming them, you vouch that the user is a member. */
   groups?: readonly string[] | undefined;
-  /** Only from conversations with this agent. */
+  /**
+   * Shows only what comes from conversations with this agent, as a filter does. The agent of the handle does not narrow the context.
+   */
   agent_id?: string | null | undefined;
   /** In this conversation only. */
   thread_id?: string | null | undefined;

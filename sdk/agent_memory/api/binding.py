@@ -141,7 +141,7 @@ async def _run(
     if endpoint.takes_tag and if_match not in (None, "*"):
         arguments[IF_MATCH] = if_match
     thread_id = path.get("thread_id")
-    if endpoint.threads_too is not None:
+    if endpoint.threads_too:
         thread_id = arguments.pop("thread_id", None)
     config, resources = (arguments.pop(name, None) for name in ("memory_config", "resources"))
     if endpoint.paged:

@@ -40,7 +40,7 @@ class Endpoint:
         paged_by: The field of an item that `before` is compared with.
         tagged: Whether the response has an ETag.
         guard: The method whose ETag `If-Match` is compared with.
-        threads_too: The thread's version of the method. A `thread_id` in the body selects it.
+        threads_too: Whether it is a method of threads, too. A `thread_id` in the body selects the thread.
         example: A body, or a query.
         bounds: Limits of a parameter beyond its type, as arguments of pydantic's `Field`.
         reads: Whether it changes nothing, although its verb usually means a change.
@@ -56,7 +56,7 @@ class Endpoint:
     paged_by: str = "created_at"
     tagged: bool = False
     guard: Callable[..., Any] | None = None
-    threads_too: Callable[..., Any] | None = None
+    threads_too: bool = False
     example: Mapping[str, Any] = field(default_factory=dict)
     bounds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     reads: bool = False
@@ -113,7 +113,7 @@ class Endpoint:
                 Field(default=PAGE, ge=1, le=MAX_PAGE, description="Items of a page, about."),
             )
             fields["continuation"] = (str | None, Field(default=None, description="The `next` of the previous page."))
-        if self.threads_too is not None:
+        if self.threads_too:
             fields["thread_id"] = (str | None, Field(default=None, description="In this conversation only."))
             fields["resources"] = (list[str] | None, Field(default=None, description=RESOURCES))
         if not fields:
@@ -134,15 +134,14 @@ class Endpoint:
         return known | dict(self.bounds.get(name, {}))
 
     def _parameters(self) -> dict[str, tuple[Any, inspect.Parameter]]:
-        """The parameters outside the path, with their types: those of the user's method and of the thread's."""
+        """The parameters outside the path, with their types."""
         found: dict[str, tuple[Any, inspect.Parameter]] = {}
-        for call in (self.call, *([self.threads_too] if self.threads_too else [])):
-            hints = get_type_hints(call)
-            for name, parameter in inspect.signature(call).parameters.items():
-                if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-                    found = _options(hints[name]) | found
-                elif name not in ("self", IF_MATCH, *self.path_names) and not _is_callback(hints[name]):
-                    found.setdefault(name, (hints[name], parameter))
+        hints = get_type_hints(self.call)
+        for name, parameter in inspect.signature(self.call).parameters.items():
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                found = _options(hints[name]) | found
+            elif name not in ("self", IF_MATCH, *self.path_names) and not _is_callback(hints[name]):
+                found[name] = (hints[name], parameter)
         return found
 
     @cached_property

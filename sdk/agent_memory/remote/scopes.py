@@ -37,6 +37,7 @@ from agent_memory.remote.http import Http, MemberHttp, error_of, in_requests, pi
 from agent_memory.rules.switches import Asked
 from agent_memory.scopes import AsyncGroupScope, AsyncStaticScope, AsyncThreadScope, AsyncUserScope
 from agent_memory.scopes.listing import Start
+from agent_memory.scopes.scope import Scope
 from agent_memory.scopes.shared import checked_filter, turn_inputs
 from agent_memory.store.ids import check_id
 from agent_memory.store.pages import token_of
@@ -51,7 +52,7 @@ Method = Callable[Concatenate[S, P], Coroutine[Any, Any, R]]
 POLL_SECONDS = 0.5
 PROCESS_TIMEOUT = 600.0
 """Seconds that one request for processing may take where the server does the work before it answers."""
-_ENDPOINT_OF = {call: one for one in ENDPOINTS for call in (one.call, one.threads_too) if call is not None}
+_ENDPOINT_OF = {one.call: one for one in ENDPOINTS}
 
 
 def sent(local: Method[S, P, R]) -> Method[S, P, R]:
@@ -68,13 +69,13 @@ def sent(local: Method[S, P, R]) -> Method[S, P, R]:
         given |= given.pop(options, {})
         # An older server refuses a field that it does not know, so an empty one is not sent.
         arguments = {name: value for name, value in given.items() if value not in (None, ()) and not callable(value)}
-        assert isinstance(scope, Scope)
+        assert isinstance(scope, RemoteScope)
         return cast(R, await _answer(scope, endpoint, arguments))
 
     return call
 
 
-async def _answer(scope: Scope, endpoint: Endpoint, arguments: dict[str, Any]) -> Any:
+async def _answer(scope: RemoteScope, endpoint: Endpoint, arguments: dict[str, Any]) -> Any:
     try:
         if endpoint.paged:
             return await _all_pages(scope, endpoint, arguments)
@@ -90,11 +91,23 @@ async def _answer(scope: Scope, endpoint: Endpoint, arguments: dict[str, Any]) -
     return getattr(answer, endpoint.noun) if endpoint.noun else answer
 
 
-class RemoteUserScope(AsyncUserScope):
+class RemoteScope(Scope):
+    """What a user and a conversation on a server have in common."""
+
+    _http: Http
+
+    search = sent(Scope.search)
+    context = sent(Scope.context)
+
+    async def context_stream(self, query: str, **options: Unpack[ContextOptions]) -> AsyncIterator[ContextSection]:
+        """Yields the sections of a context as they arrive from the server, and then the whole context."""
+        async for section in _stream(self, {"query": query, **options}):
+            yield section
+
+
+class RemoteUserScope(RemoteScope, AsyncUserScope):
     """Everything that is kept about one user, on a server."""
 
-    search = sent(AsyncUserScope.search)
-    context = sent(AsyncUserScope.context)
     reflect = sent(AsyncUserScope.reflect)
     profile = sent(AsyncUserScope.profile)
     stats = sent(AsyncUserScope.stats)
@@ -135,11 +148,6 @@ class RemoteUserScope(AsyncUserScope):
         """A conversation of this user."""
         local = super().thread(thread_id, agent_id=agent_id, project_id=project_id, config=config, resources=resources)
         return RemoteThreadScope(self._http, local)
-
-    async def context_stream(self, query: str, **options: Unpack[ContextOptions]) -> AsyncIterator[ContextSection]:
-        """Yields the sections of a context as they arrive from the server, and then the whole context."""
-        async for section in _stream(self, {"query": query, **options}):
-            yield section
 
     async def process(
         self,
@@ -192,11 +200,9 @@ class RemoteGroupScope(RemoteUserScope, AsyncGroupScope):
         self._http = http if self.member is None else MemberHttp(http, self.member)
 
 
-class RemoteThreadScope(AsyncThreadScope):
+class RemoteThreadScope(RemoteScope, AsyncThreadScope):
     """One conversation of one user, on a server."""
 
-    search = sent(AsyncThreadScope.search)
-    context = sent(AsyncThreadScope.context)
     turns = sent(AsyncThreadScope.turns)
     pop = sent(AsyncThreadScope.pop)
     view = sent(AsyncThreadScope.view)
@@ -246,11 +252,6 @@ class RemoteThreadScope(AsyncThreadScope):
             usage=sum((receipt.usage for receipt in receipts), Usage()),
         )
 
-    async def context_stream(self, query: str, **options: Unpack[ContextOptions]) -> AsyncIterator[ContextSection]:
-        """Yields the sections of a context as they arrive from the server, and then the whole context."""
-        async for section in _stream(self, {"query": query, **options}):
-            yield section
-
     async def process(self, step: str, *, retired: bool = False, recent_k: int | None = None) -> ProcessResult:
         """Runs a step of this thread, and waits for it."""
         path = f"/v1/process/{quote(step, safe='')}"
@@ -281,9 +282,6 @@ class RemoteStaticScope(AsyncStaticScope):
         return read(StaticKnowledge, await self._http.send("GET", "/v1/admin/static")).facts
 
 
-Scope = RemoteUserScope | RemoteThreadScope
-
-
 async def _process(http: Http, user_id: str, path: str, asked: Mapping[str, Any] | None) -> ProcessResult:
     body = None if asked is None else {name: value for name, value in asked.items() if value is not None}
     answer = await http.send("POST", path, user_id=user_id, body=body, timeout=PROCESS_TIMEOUT)
@@ -312,12 +310,12 @@ def _segment(value: object, name: str) -> str:
     return quote(check_id(value, name), safe="")
 
 
-async def _send(scope: Scope, endpoint: Endpoint, arguments: dict[str, Any]) -> Any:
+async def _send(scope: RemoteScope, endpoint: Endpoint, arguments: dict[str, Any]) -> Any:
     rest = dict(arguments)
     headers = {"If-Match": rest.pop(IF_MATCH)} if IF_MATCH in rest else {}
     path = endpoint.path
     for name in endpoint.path_names:
-        value = scope.thread_id if name == "thread_id" and isinstance(scope, RemoteThreadScope) else rest.pop(name)
+        value = scope.thread_id if name == "thread_id" and scope.thread_id else rest.pop(name)
         path = path.replace(f"{{{name}}}", _segment(value, name))
     in_query = endpoint.verb in ("GET", "DELETE")
     if "filters" in rest:
@@ -329,21 +327,20 @@ async def _send(scope: Scope, endpoint: Endpoint, arguments: dict[str, Any]) -> 
     return await scope._http.send(endpoint.verb, path, user_id=scope.user_id, body=body, headers=headers, reads=reads)
 
 
-def _body(scope: Scope, endpoint: Endpoint, rest: Mapping[str, Any]) -> dict[str, Any]:
-    of_both = endpoint.threads_too is not None
-    thread = {"thread_id": scope.thread_id} if of_both and isinstance(scope, RemoteThreadScope) else {}
+def _body(scope: RemoteScope, endpoint: Endpoint, rest: Mapping[str, Any]) -> dict[str, Any]:
+    thread = {"thread_id": scope.thread_id} if endpoint.threads_too and scope.thread_id else {}
     fields = {} if endpoint.given is None else endpoint.given.model_fields
     extras = {name: value for name, value in _extras(scope._asked).items() if name in fields}
     return {**rest, **thread, **extras}
 
 
-async def _stream(scope: Scope, given: Mapping[str, Any]) -> AsyncIterator[ContextSection]:
+async def _stream(scope: RemoteScope, given: Mapping[str, Any]) -> AsyncIterator[ContextSection]:
     """Early sections are passed on. If the stream breaks, an empty context says why, as `context` does."""
     rest = {name: value for name, value in given.items() if value is not None}
     try:
         if "filters" in rest:
             rest["filters"] = _filter_sent(rest["filters"], in_query=False)
-        body = _body(scope, _ENDPOINT_OF[AsyncUserScope.context], rest)
+        body = _body(scope, _ENDPOINT_OF[Scope.context], rest)
         async for line in scope._http.lines("/v1/context/stream", user_id=scope.user_id, body=body):
             section = ContextSection.model_validate_json(line, extra="ignore")
             yield section
@@ -354,7 +351,7 @@ async def _stream(scope: Scope, given: Mapping[str, Any]) -> AsyncIterator[Conte
         yield whole(Context(degraded=[f"memory: {error}"]))
 
 
-async def _all_pages(scope: Scope, endpoint: Endpoint, arguments: dict[str, Any]) -> Page[Any]:
+async def _all_pages(scope: RemoteScope, endpoint: Endpoint, arguments: dict[str, Any]) -> Page[Any]:
     """A listing of the requested length, read page by page, newest first.
 
     Raises:

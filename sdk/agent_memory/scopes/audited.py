@@ -20,6 +20,9 @@ class _Scope(Protocol):
     user_id: str
 
     @property
+    def thread_id(self) -> str | None: ...
+
+    @property
     def _runtime(self) -> Runtime: ...
 
 
@@ -39,8 +42,8 @@ def audited(
     def traced(method: Method[S, P, R], name: str) -> Method[S, P, R]:
         @functools.wraps(method)
         async def call(scope: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            store, thread_id = scope._runtime.store, getattr(scope, "thread_id", None)
-            with telemetry.operation(name, store.name, in_process=store.in_process, thread_id=thread_id) as span:
+            store = scope._runtime.store
+            with telemetry.operation(name, store.name, in_process=store.in_process, thread_id=scope.thread_id) as span:
                 result = await method(scope, *args, **kwargs)
                 telemetry.note_records(span, ids_of(result))
                 return result
@@ -75,8 +78,7 @@ def audited(
                 return await method(scope, *args, **kwargs)
             result = await method(scope, *args, **kwargs)
             real = changes and not (isinstance(result, ForgetReceipt) and result.dry_run)
-            thread_id = getattr(scope, "thread_id", None)
-            auditor.note(scope.user_id, method.__name__, changes=real, thread_id=thread_id, ids=ids_of(result))
+            auditor.note(scope.user_id, method.__name__, changes=real, thread_id=scope.thread_id, ids=ids_of(result))
             return result
 
         return noted

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Unpack
+from typing import Any
 
 from agent_memory.forgetting.deletion import delete_chunks
 from agent_memory.models import (
-    Context,
-    ContextFormat,
-    ContextSection,
     Filter,
     ForgetReceipt,
-    Hit,
     Memory,
     Page,
     ProcessResult,
     ScopeSettings,
-    SearchFilters,
-    Signals,
     Stats,
     ThreadState,
     ThreadSummary,
 )
-from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
-from agent_memory.recall.early import ContextOptions, stream
-from agent_memory.rules.switches import read_rules
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, delete_thread, forget, make_place
-from agent_memory.scopes.listing import Start, find_too, listed
-from agent_memory.scopes.shared import check_recent, count_stats, settings_changes, tell
+from agent_memory.scopes.listing import Start, listed
+from agent_memory.scopes.shared import check_recent, count_stats, settings_changes
 from agent_memory.scopes.thread_talk import ThreadTalk
-from agent_memory.settings import QueryStrategy
 from agent_memory.steps.table import ThreadStep, check_option, check_step
 from agent_memory.store.scope_documents import change_settings, read_document, scope_settings
 from agent_memory.store.threads import read_state, read_summary
@@ -40,89 +30,6 @@ from agent_memory.store.threads import read_state, read_summary
 
 class AsyncThreadScope(ThreadTalk):
     """One conversation of one user."""
-
-    @audited(changes=False, operation="search_memory", patient=True)
-    async def context(
-        self,
-        query: str,
-        *,
-        budget: int = DEFAULT_BUDGET,
-        limit: int = DEFAULT_LIMIT,
-        as_of: datetime | None = None,
-        format: ContextFormat = "sections",
-        strategy: QueryStrategy | None = None,
-        signals: Signals | None = None,
-        history: Sequence[Mapping[str, Any]] | None = None,
-        filters: Filter | Mapping[str, Any] | None = None,
-        groups: Sequence[str] = (),
-        agent_id: str | None = None,
-    ) -> Context:
-        """What an agent should know before it answers `query`, within `budget` tokens. Never raises.
-
-        Memories come from all threads of the user; the summary and the last turns come from this thread.
-
-        Args:
-            query: What the user asks. If it is the thread's last turn, the context leaves that turn out.
-            budget: The most tokens of everything in `messages`.
-            limit: The most memories.
-            as_of: Shows what was true at this time, instead of now.
-            format: How the text looks: `sections`, `bullets` or `xml`.
-            strategy: How to complete a question that is not self-contained: `as_is` (not at all), `prepend` (with key
-                terms of the conversation), `rewrite` or `hyde` (by a model); by default as set in `RecallSettings`.
-            signals: What the application knows about the question. Questions for general facts or tools are not
-                searched.
-            history: The messages before the question, to complete it from; the thread's own turns by default.
-            filters: Shows only memories that match, and leaves out the profile, hints and other conversations.
-            groups: Groups whose memories are shown too, at most 10. By naming them, you vouch that the user is a
-                member.
-            agent_id: Shows only what comes from conversations with this agent, as a filter does. The agent of the
-                handle does not narrow the context.
-        """
-        where = (self.user_id, self.thread_id)
-        request = ContextRequest(
-            *where,
-            query,
-            budget,
-            limit,
-            as_of,
-            format,
-            strategy,
-            signals,
-            history,
-            self.project_id,
-            filters,
-            groups,
-            agent_id,
-        )
-        return await tell(self._runtime, request, self._asked)
-
-    async def context_stream(self, query: str, **options: Unpack[ContextOptions]) -> AsyncIterator[ContextSection]:
-        """Yields the sections of a context as soon as they are known, and then the whole context.
-
-        State and summary of the conversation, static knowledge and the last turns arrive before the search ends; any of
-        them may be missing. The last section is named `context` and holds what `context` returns for the same
-        arguments, within the same deadline and budget. It replaces the early sections and may shorten them. While the
-        memory is open, this raises only what `context` raises.
-
-        Args:
-            query: What the user asks.
-            options: The same as those of `context`.
-        """
-        async for section in stream(lambda: self.context(query, **options)):
-            yield section
-
-    @audited(changes=False, operation="search_memory")
-    async def search(
-        self, query: str, *, limit: int | None = None, groups: Sequence[str] = (), **filters: Unpack[SearchFilters]
-    ) -> list[Hit]:
-        """Finds the memories of this thread, and of `groups`, for a query, best first; see `UserScope.search`.
-
-        Raises:
-            InvalidInput: if an argument is invalid.
-            StoreUnavailable: if every part of the search failed.
-        """
-        where = (self.user_id, self.thread_id)
-        return await find_too(self._runtime, where, query, limit, filters, self._asked, groups)
 
     @audited(changes=False)
     async def memories(
@@ -279,8 +186,7 @@ class AsyncThreadScope(ThreadTalk):
         return await change_settings(self._runtime.store, self.user_id, self.thread_id, changes, if_match)
 
     async def _run(self, workflow: str, **request: int | None) -> ProcessResult:
-        runtime = self._runtime
-        rules = await read_rules(runtime.store, runtime.tools.policy, self.user_id, self.thread_id, self._asked)
+        rules = await self._rules()
         if not rules.derive:
             return ProcessResult(step=workflow, skipped_reason=rules.reason)
-        return await runtime.run(workflow, user_id=self.user_id, thread_id=self.thread_id, **request)
+        return await self._runtime.run(workflow, user_id=self.user_id, thread_id=self.thread_id, **request)

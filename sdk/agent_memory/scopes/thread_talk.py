@@ -10,8 +10,9 @@ from agent_memory.forgetting.pop import take_back
 from agent_memory.forgetting.tombstones import sent_again
 from agent_memory.models import LiveView, Part, Receipt, Turn, TurnInput, Usage
 from agent_memory.rules.switches import Asked, known_rules
-from agent_memory.runtime import Home, Runtime
+from agent_memory.runtime import Home
 from agent_memory.scopes.audited import audited
+from agent_memory.scopes.scope import Scope
 from agent_memory.scopes.shared import turn_inputs
 from agent_memory.steps import live_view
 from agent_memory.steps.table import ThreadStep, check_step
@@ -20,8 +21,10 @@ from agent_memory.store.ids import check_id, check_owner
 from agent_memory.store.turns import last_turns, live_turns, make_turns, read_window, write_turns
 
 
-class ThreadTalk:
+class ThreadTalk(Scope):
     """Writes, reads, removes and clears the turns of one conversation."""
+
+    thread_id: str
 
     def __init__(
         self,
@@ -36,7 +39,7 @@ class ThreadTalk:
     ) -> None:
         self._home = home
         self._asked = asked or Asked()
-        self._member = member
+        self.member = member
         self.user_id = check_owner(user_id)
         self.thread_id = check_id(thread_id, "thread_id")
         self.agent_id = None if agent_id is None else check_id(agent_id, "agent_id")
@@ -96,9 +99,7 @@ class ThreadTalk:
         inputs = turn_inputs(turns, self.agent_id, self.project_id)
         store, policy = self._runtime.store, self._runtime.tools.policy
         rules = await known_rules(store, policy, self.user_id, self.thread_id, self._asked)
-        kept = make_turns(
-            inputs, self.user_id, self.thread_id, off_record=not rules.derive, contributor_id=self._member
-        )
+        kept = make_turns(inputs, self.user_id, self.thread_id, off_record=not rules.derive, contributor_id=self.member)
         if not rules.keep_turns:
             return Receipt(ids=[], created=0, skipped_reason="the settings say not to keep the turns")
         timed = {turn.id for turn, given in zip(kept, inputs, strict=True) if given.created_at is not None}
@@ -178,7 +179,3 @@ class ThreadTalk:
         for step in covered_by:
             check_step("thread", step)
         return await live_view.retire(self._runtime.store, self.user_id, self.thread_id, through, covered_by)
-
-    @property
-    def _runtime(self) -> Runtime:
-        return self._home.runtime

@@ -2,45 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Unpack
 
 from agent_memory.errors import InvalidInput
 from agent_memory.forgetting.profiles import told_profile
 from agent_memory.models import (
-    Context,
-    ContextFormat,
-    ContextSection,
     Contributions,
-    Filter,
-    Hit,
     Memory,
     MemoryConfig,
     ProcessResult,
     Reflection,
     SearchFilters,
-    Signals,
     Stats,
     ThreadInfo,
     Turn,
     UserProfile,
 )
 from agent_memory.processing.worker import Progress
-from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
-from agent_memory.recall.early import ContextOptions, stream
+from agent_memory.recall.context import DEFAULT_LIMIT
 from agent_memory.recall.reflection import reflect_on
 from agent_memory.rules.quotas import budget_of, over_budget
 from agent_memory.rules.switches import Asked
 from agent_memory.runtime import Home
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.listing import find_too
-from agent_memory.scopes.shared import check_material, check_recent, count_stats, tell, thread_infos
+from agent_memory.scopes.shared import check_material, check_recent, count_stats, thread_infos
 from agent_memory.scopes.thread import AsyncThreadScope
 from agent_memory.scopes.user_controls import UserControls
 from agent_memory.scopes.user_documents import UserDocuments
 from agent_memory.scopes.user_memories import UserMemories
-from agent_memory.settings import QueryStrategy
 from agent_memory.steps.table import UserStep, check_option, check_step
 from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES, TURNS
@@ -52,6 +44,16 @@ from agent_memory.store.turns import in_order
 
 class AsyncUserScope(UserMemories, UserDocuments, UserControls):
     """Everything that is kept about one user."""
+
+    def __init__(self, home: Home, user_id: str, asked: Asked | None = None) -> None:
+        self._home = home
+        self._asked = asked or Asked()
+        self.user_id = check_id(user_id, "user_id")
+
+    @property
+    def home(self) -> object:
+        """The open memory that this handle comes from; handles of the same memory share this object."""
+        return self._home
 
     def thread(
         self,
@@ -101,68 +103,6 @@ class AsyncUserScope(UserMemories, UserDocuments, UserControls):
         """
         found = await newest_threads(self._runtime.store, self.user_id, before=before, limit=limit)
         return await thread_infos(self._runtime, self.user_id, found)
-
-    @audited(changes=False, operation="search_memory")
-    async def search(
-        self, query: str, *, limit: int | None = None, groups: Sequence[str] = (), **filters: Unpack[SearchFilters]
-    ) -> list[Hit]:
-        """Finds the user's memories for a query, best first, whichever thread they come from.
-
-        Args:
-            query: A question, or words.
-            limit: The most hits, 1 to 100; `RecallSettings.limit` by default. A tier may allow fewer: see `stats`.
-            groups: Groups whose memory is searched too, at most 10. By naming them, you vouch that the user is a
-                member. Each hit names its `group`.
-            filters: What to search: types, kinds, tags, times, agent, project, … (see `SearchFilters`), and `filters`:
-                conditions on any field and on metadata, with `and`, `or` and `not` (see `Filter`).
-
-        Raises:
-            InvalidInput: if an argument is invalid.
-            StoreUnavailable: if every part of the search failed, or all of it took longer than
-                `RecallSettings.read_timeout`.
-        """
-        return await find_too(self._runtime, (self.user_id,), query, limit, filters, self._asked, groups)
-
-    @audited(changes=False, operation="search_memory", patient=True)
-    async def context(
-        self,
-        query: str,
-        *,
-        budget: int = DEFAULT_BUDGET,
-        limit: int = DEFAULT_LIMIT,
-        as_of: datetime | None = None,
-        format: ContextFormat = "sections",
-        strategy: QueryStrategy | None = None,
-        signals: Signals | None = None,
-        history: Sequence[Mapping[str, Any]] | None = None,
-        filters: Filter | Mapping[str, Any] | None = None,
-        groups: Sequence[str] = (),
-        agent_id: str | None = None,
-    ) -> Context:
-        """What an agent should know before it answers `query`, outside any thread. Never raises.
-
-        The arguments are those of a thread's `context`.
-        """
-        where = (self.user_id, None)
-        request = ContextRequest(
-            *where, query, budget, limit, as_of, format, strategy, signals, history, None, filters, groups, agent_id
-        )
-        return await tell(self._runtime, request, self._asked)
-
-    async def context_stream(self, query: str, **options: Unpack[ContextOptions]) -> AsyncIterator[ContextSection]:
-        """Yields the sections of a context as soon as they are known, and then the whole context.
-
-        State and summary of the conversation, static knowledge and the last turns arrive before the search ends; any of
-        them may be missing. The last section is named `context` and holds what `context` returns for the same
-        arguments, within the same deadline and budget. It replaces the early sections and may shorten them. While the
-        memory is open, this raises only what `context` raises.
-
-        Args:
-            query: What the user asks.
-            options: The same as those of `context`.
-        """
-        async for section in stream(lambda: self.context(query, **options)):
-            yield section
 
     @audited(changes=False, patient=True)
     async def reflect(

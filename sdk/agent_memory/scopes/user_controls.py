@@ -17,15 +17,15 @@ from agent_memory.models import (
 from agent_memory.processing.worker import Progress
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, erase, forget, make_place
+from agent_memory.scopes.scope import Scope
 from agent_memory.scopes.shared import settings_changes
-from agent_memory.scopes.user_part import UserPart
 from agent_memory.store.scope_documents import change_settings, read_document, scope_settings
 from agent_memory.store.static import refuse_static
 from agent_memory.transfer.export import export_part
 from agent_memory.transfer.importing import Importer, batches
 
 
-class UserControls(UserPart):
+class UserControls(Scope):
     """The settings of one user, the audit, and the deletion, export and import of their data."""
 
     async def settings(self) -> ScopeSettings:

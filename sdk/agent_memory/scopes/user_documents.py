@@ -11,7 +11,7 @@ from agent_memory.language.current import for_writing
 from agent_memory.models import Memory, Receipt, Usage
 from agent_memory.rules.switches import with_retention
 from agent_memory.scopes.audited import audited
-from agent_memory.scopes.user_part import UserPart
+from agent_memory.scopes.scope import Scope
 from agent_memory.screening.screen import entries_of, screen_aside
 from agent_memory.store import library, queries
 from agent_memory.store.containers import MEMORIES
@@ -19,7 +19,7 @@ from agent_memory.store.documents import Document, check_json, to_document
 from agent_memory.store.ids import DOCUMENTS_THREAD, USER_THREAD, check_id
 
 
-class UserDocuments(UserPart):
+class UserDocuments(Scope):
     """The documents of one user. `search` and `memories` return their pieces for `types=["document"]`."""
 
     @audited(changes=True, operation="upsert_memory")

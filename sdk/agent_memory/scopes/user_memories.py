@@ -37,7 +37,7 @@ from agent_memory.rules.switches import check_expiry
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, forget
 from agent_memory.scopes.listing import Start, listed
-from agent_memory.scopes.user_part import UserPart
+from agent_memory.scopes.scope import Scope
 from agent_memory.screening.review import approve, check_waits, set_aside, waiting
 from agent_memory.store.changes import read_changes
 from agent_memory.store.documents import check_json
@@ -53,7 +53,7 @@ SHORTEST_POLL = 0.1
 RememberedType = Literal["fact", "procedural", "episodic"]
 
 
-class UserMemories(UserPart):
+class UserMemories(Scope):
     """Lists, writes, reads, corrects, reviews and follows the memories of one user."""
 
     @audited(changes=False)
