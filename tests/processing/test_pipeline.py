@@ -285,8 +285,11 @@ async def test_too_little_talk_is_not_sent_and_the_result_says_so(memory: AsyncM
     assert chat.calls["extract"] == 0
 
 
-@pytest.mark.parametrize(("said", "asked"), [("我对花生过敏。", 1), ("好的", 0)])
-async def test_a_short_sentence_of_a_script_without_spaces_is_sent(
+@pytest.mark.req("S3-08")
+@pytest.mark.parametrize(
+    ("said", "asked"), [("I am a vegan.", 0), ("I have asthma.", 1), ("我对花生过敏。", 1), ("好的", 0)]
+)
+async def test_a_sentence_is_sent_from_20_characters_on_with_who_says_it(
     memory: AsyncMemory, chat: ScriptedChat, said: str, asked: int
 ):
     thread = memory.user("alice").thread("t1")

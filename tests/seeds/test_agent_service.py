@@ -130,6 +130,10 @@ async def test_every_message_is_an_entry_of_the_printed_format(memory: AsyncMemo
     assert entry.entry_metadata == {"channel": "web"}
     assert entry.expires_at == entry.created_at + timedelta(weeks=1)
     assert entry.is_active
+    (turn,) = await memory.user("user123").thread("session456").turns()
+    assert turn.agent_id == "memory_enabled_agent"
+    other = AgentSession(memory, PRINTED["basic"] | {"agent_id": "other"}, "user123", "session456")
+    assert [one.agent_id for one in await other.entries()] == ["memory_enabled_agent"]
     with pytest.raises(InvalidInput):  # the columns that may not be empty
         AgentSession(memory, PRINTED["basic"], "", "s")
     with pytest.raises(InvalidInput):

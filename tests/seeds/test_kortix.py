@@ -104,8 +104,9 @@ async def test_each_example_is_extracted_with_its_type(service: MemoryService, s
 
 @pytest.mark.req("S3-08")
 async def test_of_a_conversation_of_less_than_20_characters_nothing_is_extracted(service: MemoryService):
-    assert await service.extract_memories([{"role": "user", "content": "I am a vegan."}], "acct", "t") == []
-    longer = [{"role": "user", "content": "I am allergic to nuts."}]
+    for said in ("I am a vegan.", "I like green apples", "   I am a vegan.      "):  # 13, 19 and 13 characters
+        assert await service.extract_memories([{"role": "user", "content": said}], "acct", "t") == []
+    longer = [{"role": "user", "content": "I like green apples."}]
     assert len(await service.extract_memories(longer, "acct", "t")) == 1
 
 
@@ -121,7 +122,7 @@ async def test_where_memory_is_off_nothing_is_extracted_and_nothing_retrieved(se
     assert await service.extract_memories(TALK, "acct", "t3") == []
 
 
-@pytest.mark.req("S3-02", "S3-03", "S3-04", "S3-15", "S3-18", "S3-19", "S3-20", "S3-21", "S3-42")
+@pytest.mark.req("S3-02", "S3-03", "S3-04", "S3-14", "S3-15", "S3-18", "S3-19", "S3-20", "S3-21", "S3-42")
 @pytest.mark.parametrize(("tier", "limit"), [("free", 0), ("basic", 5), ("pro", 9), ("enterprise", 9)])
 async def test_the_tier_says_how_many_of_the_example_memories_come(service: MemoryService, tier: str, limit: int):
     user = service._memory.user("acct")
