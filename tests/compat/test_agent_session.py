@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from memories import NEVER, opened
 from scripted_model import ScriptedChat
 
-from agent_memory import AsyncMemory, Cadence
+from agent_memory import AsyncMemory
 from agent_memory.compat.agent import AgentSession
 from agent_memory.compat.agent_profile import AgentProfile
 from agent_memory.compat.knowledge_base import CROSS_SESSION_HEADER
@@ -19,7 +20,6 @@ from agent_memory.language.roles import RoleChat
 from agent_memory.store.library import pieces_of as chunks
 from agent_memory.text.tokens import ApproximateTokens
 
-QUIET = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 LINE = "x" * 24
 """Ten tokens as a message."""
 KNOWLEDGE = {"enable_cross_session_context": True, "relevance_threshold": 0.1}
@@ -373,7 +373,7 @@ async def test_a_diagnosis_says_what_is_missing(memory: AsyncMemory):
 @pytest.mark.req("S2-62")
 async def test_a_diagnosis_names_the_roles_of_models_that_are_off(chat: ScriptedChat):
     roles = RoleChat(chat, {"summary": None, "extraction": ScriptedChat()})
-    async with AsyncMemory.local(chat_model=roles, embedding_model=HashingEmbeddings(), cadence=QUIET) as memory:
+    async with opened(roles) as memory:
         reasons = (await session(memory).diagnose()).reasons
     assert [reason for reason in reasons if "switched off" in reason] == [
         "summary: switched off, the role has no model"
@@ -383,7 +383,7 @@ async def test_a_diagnosis_names_the_roles_of_models_that_are_off(chat: Scripted
 @pytest.mark.req("S2-49", "S2-50", "S2-54")
 async def test_sessions_share_one_connection_and_the_models_that_were_injected(chat: ScriptedChat):
     embeddings = HashingEmbeddings()
-    async with AsyncMemory.local(chat_model=chat, embedding_model=embeddings, cadence=QUIET) as memory:
+    async with AsyncMemory.local(chat_model=chat, embedding_model=embeddings, cadence=NEVER) as memory:
         agents = [session(memory, profile(threshold_tokens=10, recent_messages_to_keep=1), f"s{n}") for n in range(5)]
         clients = list(memory.runtime.store._clients)
         for agent in agents:

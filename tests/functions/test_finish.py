@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from memories import opened
 
 pytest.importorskip("azure_functions_runtime", reason="Microsoft's worker library needs Python 3.13")
 
@@ -14,8 +15,7 @@ from azure.core.pipeline.transport import AsyncHttpResponse, HttpRequest
 from scripted_model import ScriptedChat
 
 import embedded_cosmos
-from agent_memory import AsyncMemory, Cadence
-from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory import Cadence
 from agent_memory.processing import intake
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import due_work
@@ -61,7 +61,7 @@ def _is_hidden(row: Any) -> bool:
 @pytest.fixture
 async def parts(chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Parts]:
     monkeypatch.setattr(embedded_cosmos, "AsyncTransport", Lagging)
-    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=CADENCE) as memory:
+    async with opened(chat, cadence=CADENCE) as memory:
         assert memory.runtime.worker is not None
         await memory.runtime.worker.stop()
         yield Parts(memory, Environment(), CADENCE)

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from memories import opened
 
 pytest.importorskip("azure_functions_runtime", reason="Microsoft's worker library needs Python 3.13")
 
@@ -18,7 +19,6 @@ from durable_replay import play
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
-from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import now
 from agent_memory.processing import lanes, slices
 from agent_memory.processing.clock import set_clock
@@ -337,7 +337,7 @@ def _counting(method: Any, asked: list[int]) -> Any:
 async def test_ten_times_the_users_make_no_timer_and_no_piece_ask_for_more(chat: ScriptedChat):
     found = []
     for users in (8, 80):
-        async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=CADENCE) as memory:
+        async with opened(chat, cadence=CADENCE) as memory:
             assert memory.runtime.worker is not None
             await memory.runtime.worker.stop()
             with pytest.MonkeyPatch.context() as patch:

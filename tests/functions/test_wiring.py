@@ -4,10 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from memories import opened
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import ConfigurationError
-from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.processing.due import due_work, ending_steps, user_steps
 from agent_memory.settings import Cadence, RecallSettings
 from azure_functions import wiring
@@ -21,9 +21,7 @@ def account(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """An environment that names an account; the store of that lies in this process."""
 
     def here(*_: Any, chat_model: Any, cadence: Cadence, recall: RecallSettings, **__: Any) -> AsyncMemory:
-        return AsyncMemory.local(
-            chat_model=chat_model, embedding_model=HashingEmbeddings(), cadence=cadence, recall=recall
-        )
+        return opened(chat_model, cadence=cadence, recall=recall)
 
     monkeypatch.setattr(AsyncMemory, "cosmos", here)
     monkeypatch.setattr(wiring, "_parts", None)

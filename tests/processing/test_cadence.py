@@ -3,12 +3,12 @@
 import logging
 
 import pytest
+from memories import NEVER, opened
 from scripted_model import ScriptedChat
 from simulation import simulated_time
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError
-from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import ExtractInput
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import Work, due_work
@@ -17,11 +17,6 @@ from agent_memory.store.containers import SUMMARIES
 from agent_memory.store.counted import ThreadCounter
 
 DEFAULT = Cadence()
-NEVER = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
-
-
-def opened(chat: ScriptedChat) -> AsyncMemory:
-    return AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=NEVER)
 
 
 async def arrive(memory: AsyncMemory, cadence: Cadence, numbers: range) -> None:
@@ -94,9 +89,7 @@ async def test_a_model_that_is_down_stores_nothing_warns_and_loses_nothing(
 ):
     down = True
     chat.fault = lambda task, call: ModelError("timed out", retryable=True) if down else None
-    async with AsyncMemory.local(
-        chat_model=chat, embedding_model=HashingEmbeddings(), cadence=Cadence(idle_seconds=0)
-    ) as memory:
+    async with opened(chat, cadence=Cadence(idle_seconds=0)) as memory:
         with caplog.at_level(logging.WARNING, "agent_memory"):
             await memory.user("alice").thread("t").add("user", "fact: home=Lisbon, by the river")
             assert await memory.drain(timeout=3) == 1

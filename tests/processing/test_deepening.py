@@ -4,11 +4,11 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from memories import opened
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import InvalidInput, ModelError
-from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import (
     Conclusion,
     ConsolidateInput,
@@ -271,9 +271,7 @@ async def test_a_model_that_gives_nothing_usable_changes_nothing(memory: AsyncMe
 
 async def test_deepening_is_due_by_extractions_and_once_for_each_crossing(chat: ScriptedChat):
     cadence = Cadence(extract=1, summarize=0, profile=0, reconcile=0, deepen=2, idle_seconds=0)
-    async with AsyncMemory.local(
-        chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence, limits=Limits(batch_turns=1)
-    ) as memory:
+    async with opened(chat, cadence=cadence, limits=Limits(batch_turns=1)) as memory:
         turns = memory.user("alice").thread("t1")
         await turns.add_many([{"role": "user", "content": f"fact: trouble number {n} of many"} for n in range(2)])
         for _ in range(500):

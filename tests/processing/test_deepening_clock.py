@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from memories import NEVER, opened
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError, QuotaExceeded
-from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import iso, now
 from agent_memory.processing import clock as deepening
 from agent_memory.processing.clock import (
@@ -25,13 +25,8 @@ from agent_memory.processing.worker import Worker
 from agent_memory.settings import Environment
 from agent_memory.store.containers import LEASES
 
-QUIET = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 DAILY = Cadence(extract=0, summarize=0, profile=0, reconcile=0, deepen=1000, idle_seconds=0)
 ALIKE = [f"fact: the garden of alice has a {kind} bed with roses" for kind in ("red", "blue", "long", "round", "old")]
-
-
-def opened(chat: ScriptedChat, path: Path | None = None, cadence: Cadence = QUIET) -> AsyncMemory:
-    return AsyncMemory.local(path, chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence)
 
 
 async def tell(memory: AsyncMemory, user: str = "alice") -> None:
@@ -69,7 +64,7 @@ async def test_an_open_memory_looks_at_the_clock_by_itself_and_closes_cleanly(ch
     async with opened(chat, path) as memory:
         await tell(memory)
         await passed(memory, 25)
-    async with opened(chat, path, DAILY) as memory:
+    async with opened(chat, path, cadence=DAILY) as memory:
         for _ in range(500):
             if chat.calls["consolidate"]:
                 break
@@ -188,7 +183,7 @@ async def test_new_turns_do_not_wait_for_deepening_and_closing_gives_up_the_clai
         return await answer(task, data)
 
     chat.run = run  # type: ignore[method-assign]
-    async with opened(chat, path, replace(DAILY, extract=1)) as memory:
+    async with opened(chat, path, cadence=replace(DAILY, extract=1)) as memory:
         async with asyncio.timeout(120):
             await begun.wait()
             await memory.user("bob").thread("t").add("user", "fact: city=Rome on the hills")
@@ -203,7 +198,7 @@ async def test_new_turns_do_not_wait_for_deepening_and_closing_gives_up_the_clai
         assert "alice" in due.users
 
 
-@pytest.mark.parametrize("cadence", [QUIET, Cadence(deepen=5, deepen_hours=0)])
+@pytest.mark.parametrize("cadence", [NEVER, Cadence(deepen=5, deepen_hours=0)])
 async def test_without_deepening_there_is_no_clock(chat: ScriptedChat, cadence: Cadence):
     async with opened(chat) as memory:
         assert await claim_deepening(memory.runtime.store, cadence) is None

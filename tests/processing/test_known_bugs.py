@@ -4,11 +4,11 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from memories import opened
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ConfigurationError, InvalidInput, ModelError
-from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.openai_chat import OpenAIChat
 from agent_memory.models import content_hash
 from agent_memory.steps.step import Draft, commit
@@ -27,9 +27,7 @@ async def contents(memory: AsyncMemory) -> list[str]:
 async def test_a_prompt_that_cannot_be_loaded_is_an_error_and_no_empty_result(tmp_path):
     (tmp_path / "extract.prompt.md").write_text("---\nid: extract\nversion: [\n---\nbroken")
     chat = OpenAIChat("m", base_url="http://127.0.0.1:9/v1", api_key="none", prompts=tmp_path)
-    async with AsyncMemory.local(
-        chat_model=chat, embedding_model=HashingEmbeddings(), cadence=Cadence(idle_seconds=0)
-    ) as memory:
+    async with opened(chat, cadence=Cadence(idle_seconds=0)) as memory:
         thread = memory.user("alice").thread("t")
         await thread.add("user", "I live in Lisbon and like it there.")
         with pytest.raises(ConfigurationError):
@@ -99,9 +97,7 @@ async def test_turns_of_one_instant_and_turns_from_the_past_are_summarised(memor
 @pytest.mark.req("S2-28")
 async def test_a_summary_that_cannot_be_merged_leaves_the_old_one(chat: ScriptedChat):
     chat.fault = lambda task, call: ModelError("no JSON in it") if call == 2 else None
-    async with AsyncMemory.local(
-        chat_model=chat, embedding_model=HashingEmbeddings(), cadence=Cadence(idle_seconds=0)
-    ) as memory:
+    async with opened(chat, cadence=Cadence(idle_seconds=0)) as memory:
         thread = memory.user("alice").thread("t")
         await thread.add_many([turn("We plan the trip to Hawaii.")])
         await thread.process("summarize")

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from memories import opened
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
@@ -259,11 +260,8 @@ async def test_a_profile_keeps_what_one_of_two_equal_facts_still_says(memory: As
 
 @pytest.mark.req("S1-27", "S0-046")
 async def test_a_backlog_is_worked_off_in_pieces(chat: ScriptedChat):
-    async with AsyncMemory.local(
-        chat_model=chat,
-        embedding_model=HashingEmbeddings(),
-        limits=Limits(batch_turns=7),
-        cadence=Cadence(extract=0, summarize=0, idle_seconds=0),
+    async with opened(
+        chat, limits=Limits(batch_turns=7), cadence=Cadence(extract=0, summarize=0, idle_seconds=0)
     ) as memory:
         thread = memory.user("alice").thread("t1")
         await thread.add_many(talk(*(f"fact: k{n}=the value {n}" for n in range(50))))
@@ -311,9 +309,7 @@ async def test_an_unusable_answer_makes_a_dead_letter_that_can_be_replayed(chat:
     cost = {"model_calls": 3, "input_tokens": 900, "output_tokens": 30}
     # The two turns together, then the first alone. The second goes on.
     chat.fault = lambda task, call: ModelError("no JSON in it", cost=cost) if task == "extract" and call <= 2 else None
-    async with AsyncMemory.local(
-        chat_model=chat, embedding_model=HashingEmbeddings(), cadence=Cadence(idle_seconds=0)
-    ) as memory:
+    async with opened(chat, cadence=Cadence(idle_seconds=0)) as memory:
         thread = memory.user("alice").thread("t1")
         ids = (await thread.add_many(talk("fact: city=Lisbon", "and then some more talk"))).ids
         result = await thread.process("extract")
@@ -351,9 +347,7 @@ async def test_turns_that_cannot_be_embedded_make_a_dead_letter_too(chat: Script
 @pytest.mark.parametrize("step", ["profile", "reconcile"])
 async def test_what_a_pass_over_memories_cost_in_vain_stays_in_sight_until_it_succeeds(chat: ScriptedChat, step: str):
     cost = {"model_calls": 3, "input_tokens": 900, "output_tokens": 30}
-    async with AsyncMemory.local(
-        chat_model=chat, embedding_model=HashingEmbeddings(), cadence=Cadence(0, 0, 0, 0, idle_seconds=0)
-    ) as memory:
+    async with opened(chat) as memory:
         alice = memory.user("alice")
         await alice.thread("t").add_many([{"role": "user", "content": f"fact: {n} is=value {n}"} for n in range(3)])
         await alice.thread("t").process("extract")

@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
+from memories import opened
 from scripted_model import ScriptedChat
 
-from agent_memory import AsyncMemory, Cadence
+from agent_memory import Cadence
 from agent_memory.errors import ModelError
-from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import Turn, now
 from agent_memory.settings import Limits
 from agent_memory.steps import over_turns
@@ -40,9 +40,7 @@ class Private(Exception):
 async def test_the_turn_that_our_code_fails_on_is_found_and_the_others_are_processed(error: Exception, place: int):
     chat = Poisoned(error)
     quiet = Limits(turns_before=0)  # the talk before a turn is shown with it
-    async with AsyncMemory.local(
-        chat_model=chat, embedding_model=HashingEmbeddings(), cadence=CADENCE, limits=quiet
-    ) as memory:
+    async with opened(chat, cadence=CADENCE, limits=quiet) as memory:
         alice = memory.user("alice")
         contents = [f"fact: key{n}=value number {n}" for n in range(8)]
         contents[place] = "fact: drink=poison with some ice"
@@ -80,7 +78,7 @@ async def test_a_single_turn_is_tried_twice_before_it_is_given_up():
         return await run(self, task, data)
 
     chat.run = counting.__get__(chat)  # type: ignore[method-assign]
-    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=Cadence(extract=0)) as m:
+    async with opened(chat, cadence=Cadence(extract=0)) as m:
         await m.user("alice").thread("t").add("user", "I would like some poison, please")
         result = await m.user("alice").thread("t").process("extract")
         assert (result.dead_letters, tries) == (1, 2)
@@ -96,7 +94,7 @@ def test_what_comes_from_outside_of_the_process_may_pass(root: Exception):
 
 async def test_a_pass_over_memories_that_crashes_our_code_is_not_repeated_for_ever(chat: ScriptedChat):
     chat.fault = lambda task, call: KeyError("x") if task == "profile" else None  # type: ignore[assignment,return-value]
-    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=CADENCE) as memory:
+    async with opened(chat, cadence=CADENCE) as memory:
         await memory.user("alice").thread("t").add("user", "fact: city=Lisbon by the river")
         assert await memory.drain(timeout=300) == 0
         (letter,) = await memory.dead_letters()
@@ -120,12 +118,7 @@ def test_the_bound_is_a_number_of_sentences_and_honest_text_is_within_it():
 
 
 async def test_a_turn_that_is_too_much_work_is_found_by_its_words_and_harms_nobody(chat: ScriptedChat):
-    async with AsyncMemory.local(
-        chat_model=chat,
-        embedding_model=HashingEmbeddings(),
-        cadence=CADENCE,
-        limits=Limits(turn_sentences=100, turns_before=0),
-    ) as memory:
+    async with opened(chat, cadence=CADENCE, limits=Limits(turn_sentences=100, turns_before=0)) as memory:
         alice = memory.user("alice")
         hostile = "Xylophone here. " + "a. " * 200
         ids = (
@@ -154,9 +147,7 @@ async def test_what_does_not_fit_into_one_commit_is_written_in_halves(
     chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(over_turns, "MOST_BYTES", 20_000)  # three memories with their vectors
-    async with AsyncMemory.local(
-        chat_model=chat, embedding_model=HashingEmbeddings(), cadence=Cadence(extract=0), limits=Limits(turns_before=0)
-    ) as memory:
+    async with opened(chat, cadence=Cadence(extract=0), limits=Limits(turns_before=0)) as memory:
         thread = memory.user("alice").thread("t")
         await thread.add_many([{"role": "user", "content": f"fact: k{n}={n} is the value here"} for n in range(8)])
         result = await thread.process("extract")

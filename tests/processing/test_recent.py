@@ -5,15 +5,14 @@ from datetime import UTC, datetime, timedelta
 import httpx2 as httpx
 import pytest
 from api_world import client_of, serving
+from memories import opened
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import InvalidInput
-from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.scopes import AsyncThreadScope, AsyncUserScope
-from agent_memory.settings import Cadence, Limits
+from agent_memory.settings import Limits
 
-QUIET = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 MARCH = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 
@@ -45,9 +44,7 @@ async def test_only_the_newest_of_the_new_turns_are_read(memory: AsyncMemory, ch
 @pytest.mark.req("S1-27")
 async def test_a_limit_above_what_one_run_covers_is_kept_too(chat: ScriptedChat):
     limits = Limits(batch_turns=4)
-    async with AsyncMemory.local(
-        chat_model=chat, embedding_model=HashingEmbeddings(), limits=limits, cadence=QUIET
-    ) as memory:
+    async with opened(chat, limits=limits) as memory:
         thread = memory.user("alice").thread("t1")
         await thread.add_many(facts(25))
         assert (await thread.process("summarize", recent_k=10)).turns == 10

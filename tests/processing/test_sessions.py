@@ -3,10 +3,10 @@
 import asyncio
 
 import pytest
+from memories import opened
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
-from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import Memory
 from agent_memory.processing.due import ending_steps
 
@@ -44,7 +44,7 @@ async def test_a_conversation_that_is_ended_is_archived_once(memory: AsyncMemory
 @pytest.mark.parametrize("archive", [True, False])
 async def test_a_conversation_that_goes_quiet_is_archived_if_that_is_wanted(chat: ScriptedChat, archive: bool):
     cadence = Cadence(profile=1000, idle_seconds=0.001, archive=archive)
-    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
+    async with opened(chat, cadence=cadence) as memory:
         await memory.user("alice").thread("hawaii").add("user", "fact: trip=Hawaii, in the spring")
         async with asyncio.timeout(60):
             while not await memory.user("alice").profile():  # noqa: ASYNC110 (the worker settles it by itself)

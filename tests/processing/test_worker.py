@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from memories import opened
 from scripted_model import ScriptedChat
 from simulation import simulated_time
 
@@ -32,7 +33,7 @@ async def until(condition, seconds: float = 300.0) -> None:
 @pytest.mark.req("S1-41", "S1-42", "S1-43", "S1-45", "S1-59")
 async def test_crossing_a_threshold_starts_the_work_and_staying_below_does_not(chat: ScriptedChat):
     cadence = Cadence(extract=5, summarize=3, profile=0, reconcile=0, idle_seconds=0)
-    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
+    async with opened(chat, cadence=cadence) as memory:
         alice = memory.user("alice")
         await alice.thread("t1").add_many([{"role": "user", "content": f"fact: k{n}=value {n}"} for n in range(4)])
 
@@ -52,7 +53,7 @@ async def test_crossing_a_threshold_starts_the_work_and_staying_below_does_not(c
 
 async def test_a_batch_that_jumps_over_thresholds_fires_once(chat: ScriptedChat):
     cadence = Cadence(extract=5, summarize=0, profile=0, reconcile=0, idle_seconds=0)
-    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
+    async with opened(chat, cadence=cadence) as memory:
         alice = memory.user("alice")
         await alice.thread("t1").add_many([{"role": "user", "content": f"fact: k{n}=value {n}"} for n in range(17)])
 
@@ -67,7 +68,7 @@ async def test_a_batch_that_jumps_over_thresholds_fires_once(chat: ScriptedChat)
 @pytest.mark.req("S1-18")
 async def test_a_quiet_thread_is_processed_whatever_its_count(chat: ScriptedChat):
     cadence = Cadence(idle_seconds=1.0)
-    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
+    async with opened(chat, cadence=cadence) as memory:
         alice = memory.user("alice")
         await alice.thread("t1").add("user", "fact: I live in=Lisbon, since May")
 
@@ -95,7 +96,7 @@ class _StuckOnImports(ScriptedChat):
 
 async def test_live_talk_is_processed_while_an_import_is_under_way():
     chat, cadence = _StuckOnImports(), Cadence(extract=2, summarize=0, profile=0, reconcile=0, idle_seconds=0.5)
-    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
+    async with opened(chat, cadence=cadence) as memory:
         assert memory.runtime.worker is not None
         memory.runtime.worker._pace = Pace(clock=0.0)
         alice = memory.user("alice")
@@ -122,7 +123,7 @@ async def test_live_talk_is_processed_while_an_import_is_under_way():
 
 async def test_an_import_that_is_under_way_is_finished_by_drain():
     chat, cadence = _StuckOnImports(), Cadence(extract=2, summarize=0, profile=0, reconcile=0, idle_seconds=0.5)
-    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
+    async with opened(chat, cadence=cadence) as memory:
         thread = memory.user("alice").thread("old")
         await thread.add_many([{"role": "user", "content": "fact: city=imported, Lisbon", "backfill": True}] * 2)
         await asyncio.wait_for(chat.asked.wait(), 60)
@@ -174,7 +175,7 @@ async def test_turns_whose_counting_failed_are_counted_later(chat: ScriptedChat,
 
     monkeypatch.setattr(worker, "count_turns", count_turns)
     cadence = Cadence(extract=1, summarize=0, profile=0, reconcile=0, idle_seconds=0)
-    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
+    async with opened(chat, cadence=cadence) as memory:
         alice = memory.user("alice")
         await alice.thread("t1").add("user", "fact: locker code=4711")
         await memory.drain(timeout=30)
@@ -185,9 +186,7 @@ async def test_turns_whose_counting_failed_are_counted_later(chat: ScriptedChat,
 async def test_what_a_model_cannot_do_now_is_left_and_done_later(chat: ScriptedChat):
     down = True
     chat.fault = lambda task, call: ModelError("down", retryable=True, retry_after=0) if down else None
-    async with AsyncMemory.local(
-        chat_model=chat, embedding_model=HashingEmbeddings(), cadence=Cadence(idle_seconds=0)
-    ) as memory:
+    async with opened(chat, cadence=Cadence(idle_seconds=0)) as memory:
         await memory.user("alice").thread("t1").add("user", "fact: I live in=Lisbon, since May")
         assert await memory.drain(timeout=3) == 1
         down = False
@@ -208,11 +207,7 @@ async def test_draining_goes_on_as_long_as_it_gets_further(chat: ScriptedChat):
         return None
 
     chat.fault = once_a_pass
-    async with AsyncMemory.local(
-        chat_model=chat,
-        embedding_model=HashingEmbeddings(),
-        cadence=Cadence(extract=9, summarize=0, profile=0, reconcile=0, idle_seconds=0),
-    ) as memory:
+    async with opened(chat, cadence=Cadence(extract=9, summarize=0, profile=0, reconcile=0, idle_seconds=0)) as memory:
         for number in range(threads):
             await memory.user("alice").thread(f"t{number}").add("user", f"fact: place {number}=Lisbon, since May")
         assert await memory.drain() == 0
@@ -222,7 +217,7 @@ async def test_draining_goes_on_as_long_as_it_gets_further(chat: ScriptedChat):
 async def test_a_failure_is_repeated_soon_even_if_the_sweep_of_idle_threads_succeeds(chat: ScriptedChat):
     cadence = Cadence(extract=1, summarize=0, profile=0, reconcile=0, idle_seconds=60)
     chat.fault = lambda task, call: ModelError("busy", retryable=True, retry_after=0) if call == 1 else None
-    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
+    async with opened(chat, cadence=cadence) as memory:
         assert memory.runtime.worker is not None
         memory.runtime.worker._pace = Pace(poll=3600.0)
         await asyncio.sleep(40)  # the next pass also looks for idle threads, and finds none
@@ -236,7 +231,7 @@ async def test_a_failure_is_repeated_soon_even_if_the_sweep_of_idle_threads_succ
 async def test_a_reopened_store_goes_on_where_it_stopped(tmp_path: Path, chat: ScriptedChat):
     path = tmp_path / "memory.db"
     quiet = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
-    async with AsyncMemory.local(path, chat_model=chat, embedding_model=HashingEmbeddings(), cadence=quiet) as memory:
+    async with opened(chat, path, cadence=quiet) as memory:
         await memory.user("alice").thread("t1").add("user", "fact: I live in=Lisbon, since May")
         await memory.drain(timeout=5)
     async with AsyncMemory.local(path, chat_model=chat, embedding_model=HashingEmbeddings()) as memory:
@@ -283,7 +278,7 @@ async def test_what_cannot_be_read_of_one_user_does_not_keep_the_others_waiting(
     chat: ScriptedChat, container: str, broken: dict[str, str]
 ):
     cadence = Cadence(extract=1, summarize=0, profile=2, reconcile=1, idle_seconds=0)
-    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
+    async with opened(chat, cadence=cadence) as memory:
         store = memory.runtime.store
         thread = memory.user("alice").thread("t")
         await thread.add("user", "fact: one=alice says so")
@@ -327,7 +322,7 @@ async def test_beside_requests_rules_do_one_thing_after_the_other_and_a_model_el
 
 def test_the_work_goes_on_in_another_event_loop_if_its_own_is_closed(chat: ScriptedChat):
     cadence = Cadence(extract=1, summarize=0, profile=0, reconcile=0, idle_seconds=0)
-    memory = AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence)
+    memory = opened(chat, cadence=cadence)
     alice = memory.user("alice")
 
     async def first() -> None:

@@ -6,15 +6,15 @@ function stands for it, that says what it was told.
 
 import json
 import logging
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from memories import NEVER
 from scripted_model import ScriptedChat
 
-from agent_memory import AsyncMemory, Cadence
+from agent_memory import AsyncMemory
 from agent_memory.compat.agent import AgentSession
 from agent_memory.compat.agent_profile import AgentProfile
 from agent_memory.errors import InvalidInput, ModelError, StoreUnavailable
@@ -24,14 +24,7 @@ from agent_memory.language.tasks import ARCHIVE, ArchiveInput, RerankInput, Rera
 
 PRINTED: dict[str, Any] = json.loads((Path(__file__).parents[1] / "data" / "agent_service.json").read_text())
 QUESTION = "What did we discuss about authentication?"
-SILENT = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 Said = list[dict[str, Any]]
-
-
-@pytest.fixture
-async def memory() -> AsyncIterator[AsyncMemory]:
-    async with AsyncMemory.local(cadence=SILENT) as opened:
-        yield opened
 
 
 def answers(messages: Said) -> str:
@@ -211,7 +204,7 @@ async def test_what_is_archived_is_what_leaves_the_view(memory: AsyncMemory):
 @pytest.mark.req("S2-28", "S2-25")
 async def test_when_compression_fails_nothing_is_lost_and_the_talk_goes_on():
     chat = ScriptedChat(fault=lambda task, call: ModelError("down"))
-    async with AsyncMemory.local(chat_model=chat, cadence=SILENT) as memory:
+    async with AsyncMemory.local(chat_model=chat, cadence=NEVER) as memory:
         compression = {"threshold_tokens": 40, "recent_messages_to_keep": 2, "archive_conversations": True}
         talking = agent(memory, profile_with(**compression))
         for number in range(8):
@@ -332,7 +325,7 @@ async def test_a_model_reranks_where_the_profile_names_one_and_without_one_the_o
     }
     config = PRINTED["archival"]["resource_config"] | {"knowledge_base": reranking}
     profile = PRINTED["archival"] | {"resource_config": config}
-    async with AsyncMemory.local(chat_model=chat, cadence=SILENT) as memory:
+    async with AsyncMemory.local(chat_model=chat, cadence=NEVER) as memory:
         for session, line in (("s1", "JWT tokens for authentication"), ("s2", "passkeys for authentication")):
             async with agent(memory, profile, session) as first:
                 await first.save_memory("user", f"We want {line} in the API.")
@@ -469,11 +462,11 @@ async def test_a_model_that_fails_loses_nothing_and_may_be_asked_again(memory: A
 
 async def test_a_chat_model_of_the_library_answers_too():
     chat = ScriptedChat()
-    async with AsyncMemory.local(chat_model=chat, cadence=SILENT) as memory:
+    async with AsyncMemory.local(chat_model=chat, cadence=NEVER) as memory:
         talking = AgentSession(memory, PRINTED["basic"], "user123", "s1")  # the memory's own model
         assert await talking.chat("Hello") == "1: Hello"
         assert await talking.chat("Again") == "3: Again"
-    async with AsyncMemory.local(cadence=SILENT) as memory:
+    async with AsyncMemory.local(cadence=NEVER) as memory:
         with pytest.raises(ModelError, match="use a language model"):
             await AgentSession(memory, PRINTED["basic"], "user123", "s1").chat("Hello")
 
@@ -504,7 +497,7 @@ async def test_an_agent_is_composed_of_what_its_profile_wants(memory: AsyncMemor
 
 @pytest.mark.req("S2-51", "S2-61")
 async def test_loading_never_fails_a_conversation(caplog: pytest.LogCaptureFixture):
-    memory = AsyncMemory.local(cadence=SILENT)
+    memory = AsyncMemory.local(cadence=NEVER)
     talking = agent(memory, "basic")
     await talking.initialize()
     await memory.close()

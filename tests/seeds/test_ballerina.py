@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from memories import NEVER
 from scripted_model import ScriptedChat
 
-from agent_memory import Cadence, Memory
+from agent_memory import Memory
 from agent_memory.compat.ballerina import (
     Agent,
     AgentMemory,
@@ -30,7 +31,6 @@ from agent_memory.compat.ballerina import (
 from agent_memory.language.minilm import MiniLMEmbeddings
 from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOutput, SummarizeOutput
 
-SILENT = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 SAMPLE = Path(__file__).parents[2] / "samples" / "conversations" / "hr.jsonl"
 FACTS = [
     {"id": "fact1", "content": "The capital of France is Paris."},
@@ -73,7 +73,7 @@ def extracted(data: ExtractInput) -> ExtractOutput:
 
 @pytest.fixture
 def memory(chat: ScriptedChat) -> Iterator[Memory]:
-    with Memory.local(chat_model=chat, embedding_model=MiniLMEmbeddings(), cadence=SILENT) as opened:
+    with Memory.local(chat_model=chat, embedding_model=MiniLMEmbeddings(), cadence=NEVER) as opened:
         yield opened
 
 
@@ -407,7 +407,7 @@ def test_a_vector_block_finds_by_meaning(memory: Memory, chat: ScriptedChat):
 def test_a_memory_in_ram_ends_with_the_process_and_one_in_a_file_does_not(tmp_path: Path):
     for place, left in ((None, 0), (str(tmp_path / "memory.db"), 1)):
         for _ in range(2):
-            with Memory.local(place, embedding_model=MiniLMEmbeddings(), cadence=SILENT) as opened:
+            with Memory.local(place, embedding_model=MiniLMEmbeddings(), cadence=NEVER) as opened:
                 agent_memory = AgentMemory(opened.user("sarah"))
                 before = agent_memory.get("s1")
                 agent_memory.update("s1", user("Hi, I'm Sarah."))

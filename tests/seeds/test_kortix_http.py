@@ -8,8 +8,9 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 from api_world import client_of
+from memories import NEVER
 
-from agent_memory import AsyncMemory, Cadence
+from agent_memory import AsyncMemory
 from agent_memory.compat.kortix import MemoryService, MemoryType
 from agent_memory.language.callable_chat import CallableChat
 
@@ -51,13 +52,6 @@ STATS = json.loads("""
   "memory_enabled": true
 }
 """)
-SILENT = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
-
-
-@pytest.fixture
-async def memory() -> AsyncIterator[AsyncMemory]:
-    async with AsyncMemory.local(cadence=SILENT) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -239,7 +233,7 @@ async def test_what_the_documents_own_answer_of_a_model_has_is_kept():
         ],
     }
     chat = CallableChat(lambda messages: json.dumps(answers))
-    async with AsyncMemory.local(chat_model=chat, cadence=SILENT) as memory:
+    async with AsyncMemory.local(chat_model=chat, cadence=NEVER) as memory:
         made = await MemoryService(memory).extract_memories([{"role": "user", "content": said}], "acct", "t1")
     assert {one.content: (one.memory_type.value, one.confidence_score, one.metadata) for one in made} == {
         REACT_NATIVE["content"]: ("context", 0.8, REACT_NATIVE["metadata"]),
@@ -262,7 +256,7 @@ async def test_what_the_documents_own_answer_of_a_model_has_is_kept():
 async def test_metadata_of_an_extraction_is_read_bounded_and_screened(given: Any, kept: dict[str, Any] | None):
     answers = {"memories": [{"content": "User is building a mobile app", "metadata": given}]}
     chat = CallableChat(lambda messages: json.dumps(answers))
-    async with AsyncMemory.local(chat_model=chat, cadence=SILENT) as memory:
+    async with AsyncMemory.local(chat_model=chat, cadence=NEVER) as memory:
         talk = [{"role": "user", "content": "I am building a mobile app these days."}]
         (made,) = await MemoryService(memory).extract_memories(talk, "acct", "t1")
     if kept is None:

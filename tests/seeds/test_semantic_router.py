@@ -13,10 +13,11 @@ import httpx2 as httpx
 import pytest
 from api_world import client_of
 from broken_embeddings import BrokenEmbeddings
+from memories import NEVER
 from scripted_model import ScriptedChat
 from simulation import simulated_time
 
-from agent_memory import AsyncMemory, Cadence, Memory
+from agent_memory import AsyncMemory, Memory
 from agent_memory.compat.store import MemoryScope, MemoryStore, StoredMemory
 from agent_memory.errors import ConfigurationError, InvalidInput, ModelError, NotFound
 from agent_memory.language.answers import read_answer
@@ -42,14 +43,7 @@ from agent_memory.recall import context as recall_context
 from agent_memory.settings import Environment, PolicySettings, QueryStrategy, RecallSettings
 from agent_memory.store.uses import read_uses
 
-SILENT = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 BUDGET = "My budget for the Hawaii trip is $10,000"
-
-
-@pytest.fixture
-async def memory() -> AsyncIterator[AsyncMemory]:
-    async with AsyncMemory.local(cadence=SILENT) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -152,7 +146,7 @@ class _Merging(ScriptedChat):
 
 
 def merging(first: int = 0) -> MemoryStore:
-    return MemoryStore(Memory.local(chat_model=_Merging(first), cadence=SILENT))
+    return MemoryStore(Memory.local(chat_model=_Merging(first), cadence=NEVER))
 
 
 @pytest.mark.req("S0-066")
@@ -214,7 +208,7 @@ CONFLICTS = [f"Port conflict when payment-service started on March {day}." for d
 
 @pytest.mark.req("S0-067")
 def test_reflect_counts_trouble_by_itself():
-    store = MemoryStore(Memory.local(cadence=SILENT))
+    store = MemoryStore(Memory.local(cadence=NEVER))
     for content in [*DEPLOYED, *CONFLICTS]:
         store.store(StoredMemory(user_id="user_123", content=content, project_id="deployment"))
     store.store(StoredMemory(user_id="user_123", content="Prefers docker-compose.", project_id="deployment"))
@@ -259,7 +253,7 @@ def test_the_insights_of_the_document_with_a_model():
         )
 
     chat.outputs["reflect"] = reflect
-    store = MemoryStore(Memory.local(chat_model=chat, cadence=SILENT))
+    store = MemoryStore(Memory.local(chat_model=chat, cadence=NEVER))
     said = [*DEPLOYED, *CONFLICTS, "Prefers docker-compose.", "Uses docker-compose for tests too."]
     for content in said:
         store.store(StoredMemory(user_id="user_123", content=content))
@@ -389,7 +383,7 @@ async def test_auto_store_of_everybody(monkeypatch: pytest.MonkeyPatch):
     assert Environment().policy.auto_store
     monkeypatch.setenv("MEMORY_AUTO_STORE", "false")
     policy = Environment().policy
-    async with AsyncMemory.local(cadence=SILENT, policy=policy) as memory:
+    async with AsyncMemory.local(cadence=NEVER, policy=policy) as memory:
         alice = memory.user("alice")
         await alice.thread("t").add("user", "I live in Lisbon.")
         skipped = await alice.thread("t").process("extract")
@@ -405,7 +399,7 @@ async def test_the_default_retrieval_limit_is_set_for_everybody(monkeypatch: pyt
     assert RecallSettings().limit == 5
     assert RecallSettings().threshold("a model that nobody has measured") == 0.6
     monkeypatch.setenv("AGENT_MEMORY_RECALL_LIMIT", "2")
-    async with AsyncMemory.local(cadence=SILENT, recall=Environment().recall) as memory:
+    async with AsyncMemory.local(cadence=NEVER, recall=Environment().recall) as memory:
         for number in range(4):
             await memory.user("user_123").remember(f"Budget number {number} is ${number},000.")
         user = memory.user("user_123")
@@ -516,7 +510,7 @@ async def test_rewriting_and_hyde_search_by_what_the_model_says(strategy: QueryS
     chat = ScriptedChat()
     chat.outputs["query_rewrite"] = lambda data: QueryRewriteOutput(query=found)
     chat.outputs["hyde"] = lambda data: HydeOutput(answer=found)
-    async with AsyncMemory.local(chat_model=chat, cadence=SILENT) as memory:
+    async with AsyncMemory.local(chat_model=chat, cadence=NEVER) as memory:
         user = memory.user("user_456")
         await user.remember("Budget is $10,000 for Hawaii")
         history = [{"role": "user", "content": "Xylophones and marimbas quarrel"}]
@@ -535,7 +529,7 @@ async def test_a_search_that_takes_too_long(caplog: pytest.LogCaptureFixture, mo
         await asyncio.Future[None]()
 
     monkeypatch.setattr(recall_context, "search", never)
-    async with AsyncMemory.local(cadence=SILENT, recall=RecallSettings(context_timeout=0.3)) as memory:
+    async with AsyncMemory.local(cadence=NEVER, recall=RecallSettings(context_timeout=0.3)) as memory:
         told = await memory.user("user_456").context("What's my budget for the trip?")
     assert told.messages == []
     assert ("WARNING", "Memory search timeout, skipping") in levels(caplog)
@@ -544,7 +538,7 @@ async def test_a_search_that_takes_too_long(caplog: pytest.LogCaptureFixture, mo
 @pytest.mark.req("S0-080", "S0-086")
 async def test_an_embedding_that_fails_leaves_the_words(caplog: pytest.LogCaptureFixture):
     embeddings = BrokenEmbeddings()
-    async with AsyncMemory.local(cadence=SILENT, embedding_model=embeddings) as memory:
+    async with AsyncMemory.local(cadence=NEVER, embedding_model=embeddings) as memory:
         user = memory.user("user_456")
         await user.remember(BUDGET)
         embeddings.error = ModelError("down")
@@ -557,7 +551,7 @@ async def test_an_embedding_that_fails_leaves_the_words(caplog: pytest.LogCaptur
 async def test_an_extraction_that_fails_stores_nothing(caplog: pytest.LogCaptureFixture, retryable: bool):
     down = ModelError("Extraction parse failed" if not retryable else "503", retryable=retryable)
     chat = ScriptedChat(lambda task, call: down if task == "extract" and (call == 1 or not retryable) else None)
-    async with AsyncMemory.local(chat_model=chat, cadence=SILENT) as memory:
+    async with AsyncMemory.local(chat_model=chat, cadence=NEVER) as memory:
         thread = memory.user("user_456").thread("t")
         await thread.add("user", "fact: budget=10,000 dollars for Hawaii")
         if retryable:
@@ -627,7 +621,7 @@ async def test_an_update_replaces_and_what_is_only_near_does_not(
 @pytest.mark.req("S0-098", "S0-100")
 @pytest.mark.parametrize("turns", [200, 1000])
 async def test_a_context_stays_within_650_tokens_however_long_the_session(turns: int):
-    async with AsyncMemory.local(cadence=SILENT, embedding_model=HashingEmbeddings()) as memory:
+    async with AsyncMemory.local(cadence=NEVER, embedding_model=HashingEmbeddings()) as memory:
         thread = memory.user("user_456").thread("long")
         said = "Then we looked at the {} hotel on Maui, which has a pool and a view of the sea."
         await thread.add_many([{"role": ("user", "assistant")[n % 2], "content": said.format(n)} for n in range(turns)])
@@ -644,7 +638,7 @@ async def test_a_context_stays_within_650_tokens_however_long_the_session(turns:
 async def test_what_is_recalled_is_counted_where_the_environment_says_so(monkeypatch: pytest.MonkeyPatch):
     for name, counted in (("false", 0), ("true", 1)):
         monkeypatch.setenv("AGENT_MEMORY_RECALL_COUNT_USES", name)
-        async with AsyncMemory.local(cadence=SILENT, recall=Environment().recall) as memory:
+        async with AsyncMemory.local(cadence=NEVER, recall=Environment().recall) as memory:
             store = memory.user("user_456")
             kept = await store.remember(BUDGET)
             await store.search("What's my budget for the trip?")

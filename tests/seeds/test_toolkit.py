@@ -4,11 +4,12 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from memories import NEVER
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence, Memory
@@ -27,7 +28,6 @@ from agent_memory.settings import Environment
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS, container_specs
 
 ROOT = Path(__file__).parents[2]
-SILENT = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 BASE = {"id", "user_id", "thread_id", "role", "type", "content", "created_at"}
 TALK = (
     ("user", "I prefer aisle seats, and I live in Lisbon."),
@@ -38,16 +38,10 @@ TALK = (
 
 @pytest.fixture
 def toolkit() -> Iterator[MemoryToolkit]:
-    with Memory.local(cadence=SILENT) as memory:
+    with Memory.local(cadence=NEVER) as memory:
         made = MemoryToolkit(memory)
         made.create_memory_store()
         yield made
-
-
-@pytest.fixture
-async def memory() -> AsyncIterator[AsyncMemory]:
-    async with AsyncMemory.local(cadence=SILENT) as opened:
-        yield opened
 
 
 def tell(toolkit: MemoryToolkit, thread_id: str = "t1", talk: tuple[tuple[str, str], ...] = TALK) -> None:
@@ -181,7 +175,7 @@ def test_the_table_of_short_term_and_long_term_memory(toolkit: MemoryToolkit):
 @pytest.mark.req("S1-11", "S1-16", "S1-25")
 def test_summary_and_profile_are_updated_with_what_is_new_alone():
     chat = ScriptedChat()
-    with Memory.local(chat_model=chat, cadence=SILENT) as memory:
+    with Memory.local(chat_model=chat, cadence=NEVER) as memory:
         toolkit = MemoryToolkit(memory)
         for number, line in enumerate(("fact: seat=aisle on planes", "fact: home=Lisbon, by the river")):
             toolkit.add_cosmos("alice", "t1", "user", line)
@@ -199,7 +193,7 @@ def test_summary_and_profile_are_updated_with_what_is_new_alone():
 @pytest.mark.req("S1-27")
 def test_recent_k_restricts_how_much_history_is_processed():
     chat = ScriptedChat()
-    with Memory.local(chat_model=chat, cadence=SILENT) as memory:
+    with Memory.local(chat_model=chat, cadence=NEVER) as memory:
         toolkit = MemoryToolkit(memory)
         for n in range(6):
             toolkit.add_local("alice", "t1", "user", f"fact: shelf {n}=holds {n} books")
@@ -249,7 +243,7 @@ def all_facts(data: ExtractInput) -> ExtractOutput:
 def test_one_pass_settles_the_documents_duplicates_and_contradictions():
     chat = ScriptedChat()
     chat.outputs |= {"reconcile": judged, "extract": all_facts}
-    with Memory.local(chat_model=chat, cadence=SILENT) as memory:
+    with Memory.local(chat_model=chat, cadence=NEVER) as memory:
         toolkit = MemoryToolkit(memory)
         assert toolkit.reconcile_memories("alice") == {"kept": 0, "merged": 0, "contradicted": 0}
         for fact in FACTS:
@@ -288,7 +282,7 @@ def test_one_pass_settles_the_documents_duplicates_and_contradictions():
 @pytest.mark.req("S1-29", "S1-39")
 def test_n_bounds_the_candidates_and_they_are_the_most_recent():
     chat = ScriptedChat()
-    with Memory.local(chat_model=chat, cadence=SILENT) as memory:
+    with Memory.local(chat_model=chat, cadence=NEVER) as memory:
         toolkit = MemoryToolkit(memory)
         for n in range(55):
             toolkit.add_local("alice", "t1", "user", f"fact: shelf {n}=holds {n} books")

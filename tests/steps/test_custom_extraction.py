@@ -5,8 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from memories import NEVER, opened
 
-from agent_memory import AsyncMemory, Cadence
+from agent_memory import AsyncMemory
 from agent_memory.errors import InvalidInput
 from agent_memory.language.callable_chat import CallableChat
 from agent_memory.language.hashing import HashingEmbeddings
@@ -16,7 +17,6 @@ from agent_memory.language.requests import Request
 from agent_memory.language.tasks import EXTRACT, ExtractInput
 from agent_memory.models import Extraction
 
-NEVER = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -55,9 +55,7 @@ class Told:
 
 
 def memory_of(told: Callable[..., str]) -> AsyncMemory:
-    return AsyncMemory.local(
-        chat_model=CallableChat(told, model_id="told"), embedding_model=HashingEmbeddings(), cadence=NEVER
-    )
+    return opened(CallableChat(told, model_id="told"))
 
 
 async def extracted(told: Told, said: str = SAID, given: dict[str, Any] | None = INVOICES) -> tuple[list[Any], Any]:

@@ -10,11 +10,11 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
+from memories import opened
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import ModelError
 from agent_memory.language.callable_chat import CallableChat
-from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import ProfileOutput
 from agent_memory.settings import DEFAULT_CADENCE
 
@@ -59,9 +59,7 @@ def model() -> Misbehaving:
 
 @pytest.fixture
 async def memory(model: Misbehaving) -> AsyncIterator[AsyncMemory]:
-    async with AsyncMemory.local(
-        chat_model=CallableChat(model), embedding_model=HashingEmbeddings(), cadence=DEFAULT_CADENCE
-    ) as memory:
+    async with opened(CallableChat(model), cadence=DEFAULT_CADENCE) as memory:
         yield memory
 
 

@@ -4,17 +4,16 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from memories import opened
 from scripted_model import ScriptedChat
 
-from agent_memory import AsyncMemory, Cadence
-from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory import AsyncMemory
 from agent_memory.settings import Limits
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.cursors import read_cursor
 from agent_memory.store.ids import USER_THREAD
 
 MARCH = datetime(2026, 3, 1, 9, tzinfo=UTC)
-ON_DEMAND = Cadence(0, 0, 0, 0, idle_seconds=0)
 WORDS = "amber birch coral delta ember flint grove harbour indigo jasper kelp linen maple nectar opal pine".split()
 
 
@@ -34,12 +33,7 @@ def others(count: int) -> list[str]:
 @pytest.mark.req("S1-29", "S1-31", "S1-32", "S1-39")
 @pytest.mark.parametrize("backfilled", [False, True])
 async def test_a_contradiction_with_a_fact_beyond_the_newest_is_found(chat: ScriptedChat, backfilled: bool):
-    async with AsyncMemory.local(
-        chat_model=chat,
-        embedding_model=HashingEmbeddings(),
-        cadence=ON_DEMAND,
-        limits=Limits(reconcile_candidates=12),
-    ) as memory:
+    async with opened(chat, limits=Limits(reconcile_candidates=12)) as memory:
         alice = memory.user("alice")
         said = {"old": ["the home town of alice=Lisbon"], "new": ["the home town of alice=Porto"]}
         await tell(memory, "old", said["new" if backfilled else "old"], MARCH)
@@ -57,9 +51,7 @@ async def test_a_contradiction_with_a_fact_beyond_the_newest_is_found(chat: Scri
 
 
 async def test_what_was_looked_at_once_takes_no_room_again(chat: ScriptedChat):
-    async with AsyncMemory.local(
-        chat_model=chat, embedding_model=HashingEmbeddings(), cadence=ON_DEMAND, limits=Limits(reconcile_candidates=9)
-    ) as memory:
+    async with opened(chat, limits=Limits(reconcile_candidates=9)) as memory:
         await tell(memory, "many", others(30), MARCH)
         for _ in range(2):
             await memory.user("alice").process("reconcile")
@@ -69,7 +61,7 @@ async def test_what_was_looked_at_once_takes_no_room_again(chat: ScriptedChat):
 
 
 async def test_facts_that_were_compared_are_not_compared_again_until_there_are_others(chat: ScriptedChat):
-    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=ON_DEMAND) as memory:
+    async with opened(chat) as memory:
         alice = memory.user("alice")
 
         async def compares() -> bool:

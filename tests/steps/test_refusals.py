@@ -6,14 +6,14 @@ import math
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
+from memories import opened
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import ModelError
-from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import ExtractInput
 from agent_memory.models import Turn, now
-from agent_memory.settings import Cadence, Limits
+from agent_memory.settings import Limits
 from agent_memory.steps.over_turns import MOST_IN_A_ROW, MOST_KEPT, Refusals
 
 
@@ -24,12 +24,7 @@ def chat() -> ScriptedChat:
 
 @pytest.fixture
 async def memory(chat: ScriptedChat) -> AsyncIterator[AsyncMemory]:
-    async with AsyncMemory.local(
-        chat_model=chat,
-        embedding_model=HashingEmbeddings(),
-        cadence=Cadence(0, 0, 0, 0, idle_seconds=0),
-        limits=Limits(batch_turns=16),
-    ) as memory:
+    async with opened(chat, limits=Limits(batch_turns=16)) as memory:
         yield memory
 
 

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from memories import opened
 from scripted_model import ScriptedChat
 
-from agent_memory import AsyncMemory, Cadence
+from agent_memory import AsyncMemory
 from agent_memory.errors import ModelError
-from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOutput
 from agent_memory.models import Memory
 from agent_memory.settings import Limits
@@ -197,12 +197,7 @@ async def test_a_model_that_is_away_advances_nothing(memory: AsyncMemory, chat: 
 
 
 async def test_a_batch_of_turns_off_the_record_does_not_block_later_ones():
-    async with AsyncMemory.local(
-        chat_model=ScriptedChat(),
-        embedding_model=HashingEmbeddings(),
-        cadence=Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0),
-        limits=Limits(batch_turns=2),
-    ) as memory:
+    async with opened(limits=Limits(batch_turns=2)) as memory:
         chat = memory.user("alice").thread("t1")
         await memory.user("alice").update_settings(enabled=False)
         await chat.add_many([{"role": "user", "content": f"fact: secret{n}=not for keeping"} for n in range(2)])

@@ -8,9 +8,10 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from memories import opened
 from scripted_model import ScriptedChat
 
-from agent_memory import AsyncMemory, Cadence
+from agent_memory import AsyncMemory
 from agent_memory.errors import InvalidInput
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import ExtractInput
@@ -34,9 +35,7 @@ async def shown(memory: AsyncMemory, chat: ScriptedChat, thread: str = "t") -> s
 
 @pytest.fixture
 async def memory(chat: ScriptedChat) -> Any:
-    async with AsyncMemory.local(
-        chat_model=chat, embedding_model=HashingEmbeddings(), cadence=Cadence(0, 0, 0, 0, idle_seconds=0)
-    ) as memory:
+    async with opened(chat) as memory:
         yield memory
 
 

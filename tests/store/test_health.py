@@ -6,6 +6,7 @@ from collections.abc import Awaitable
 from pathlib import Path
 
 import pytest
+from memories import opened
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
@@ -39,7 +40,7 @@ def test_a_counter_knows_since_when_its_oldest_turn_waits():
 
 
 async def test_the_oldest_waiting_turn_is_reported_until_it_is_processed(chat: ScriptedChat):
-    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=QUIET) as memory:
+    async with opened(chat, cadence=QUIET) as memory:
         assert (await memory.health()).oldest_unprocessed is None
         chat_thread = memory.user("alice").thread("t")
         await chat_thread.add("user", "fact: city=Lisbon")
@@ -90,7 +91,7 @@ async def test_a_store_that_takes_no_writes_is_reported_until_it_does(
 ):
     """SQLite's bound on the pages of a file stands in for a full disk: the error is the same."""
     file = tmp_path / "full.db"
-    async with AsyncMemory.local(file, chat_model=chat, embedding_model=HashingEmbeddings(), cadence=QUIET) as memory:
+    async with opened(chat, file, cadence=QUIET) as memory:
         thread = memory.user("alice").thread("t")
         await thread.add("user", "fact: city=Lisbon")
         connection = _connection(memory)

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import pytest
 from api_world import serving
+from memories import NEVER, opened
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 from scripted_model import ScriptedChat
@@ -18,7 +19,6 @@ from agent_memory import AsyncMemory, Cadence, ConfigurationError
 from agent_memory.cli.main import app
 from agent_memory.language import tasks
 from agent_memory.language.defaults import models_named_by
-from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.offline import OfflineChat
 from agent_memory.language.openai_chat import OpenAIChat
 from agent_memory.language.prompts import ModelParameters, PromptFolder
@@ -28,7 +28,6 @@ from agent_memory.language.tasks import ChatModel
 from agent_memory.processing.due import enabled_steps, possible
 from agent_memory.settings import ROLES, ChatRole, Environment, RoleSettings, role_variable
 
-SILENT = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 ALL = [one for one in vars(tasks).values() if isinstance(one, tasks.Task)]
 FACTS = ["fact: city=Lisbon, since 2019", "fact: job=baker, since 2020"]
 
@@ -106,7 +105,7 @@ async def test_the_environment_gives_each_role_its_model_its_server_and_its_limi
     }.items():
         monkeypatch.setenv(name, text)
     chat, _ = models_named_by(Environment())
-    async with AsyncMemory.local(chat_model=chat, cadence=SILENT) as memory:
+    async with AsyncMemory.local(chat_model=chat, cadence=NEVER) as memory:
         thread = memory.user("alice").thread("t")
         await thread.add("user", "I moved to Lisbon in May and work as a baker there.")
         await thread.process("extract")
@@ -264,9 +263,7 @@ async def test_models_that_share_the_turns_are_asked_one_by_one(default: Any, ow
     chat = default()
     reader = own() if own else chat
     cadence = Cadence(extract=1, summarize=1, profile=0, reconcile=0, idle_seconds=0, one_call=True)
-    async with AsyncMemory.local(
-        chat_model=RoleChat(chat, {"extraction": reader}), embedding_model=HashingEmbeddings(), cadence=cadence
-    ) as memory:
+    async with opened(RoleChat(chat, {"extraction": reader}), cadence=cadence) as memory:
         await memory.user("alice").thread("t").add("user", FACTS[0])
         assert await memory.drain(timeout=300) == 0
     assert list(reader.calls) == calls
@@ -276,7 +273,7 @@ async def test_where_rules_are_the_default_one_model_for_both_is_asked_once():
     own = ScriptedChat()
     chat = RoleChat(OfflineChat(), {"extraction": own, "summary": own})
     cadence = Cadence(extract=1, summarize=1, profile=0, reconcile=0, idle_seconds=0, one_call=True)
-    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
+    async with opened(chat, cadence=cadence) as memory:
         await memory.user("alice").thread("t").add("user", FACTS[0])
         assert await memory.drain(timeout=300) == 0
     assert list(own.calls) == ["extract_and_summarize"]
@@ -285,7 +282,7 @@ async def test_where_rules_are_the_default_one_model_for_both_is_asked_once():
 async def test_the_command_line_names_the_roles_that_a_server_has_off():
     chat = RoleChat(ScriptedChat(), {"profile": None, "summary": None})
     async with (
-        AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=SILENT) as memory,
+        opened(chat) as memory,
         serving(memory) as url,
     ):
         told = await asyncio.to_thread(CliRunner().invoke, app, ["status", "--store", url])
@@ -299,7 +296,7 @@ async def test_the_command_line_names_the_roles_that_a_server_has_off():
 async def test_without_a_model_for_it_nothing_is_rewritten_or_ranked(strategy: str):
     scripted = ScriptedChat()
     chat = RoleChat(scripted, {"rewrite": None, "selection": None})
-    async with AsyncMemory.local(chat_model=chat, cadence=SILENT) as memory:
+    async with AsyncMemory.local(chat_model=chat, cadence=NEVER) as memory:
         user = memory.user("alice")
         for number in range(3):
             await user.remember(f"The budget for Hawaii is ${number},000.")
@@ -322,7 +319,7 @@ async def test_what_is_derived_names_the_model_that_made_it_and_is_not_stale_for
     chat = RoleChat(OfflineChat(), {"extraction": own})
     assert model_of(chat, tasks.EXTRACT) is own
     assert list(models_of(chat)) == ["chat", "chat_extraction"]
-    async with AsyncMemory.local(chat_model=chat, cadence=SILENT) as memory:
+    async with AsyncMemory.local(chat_model=chat, cadence=NEVER) as memory:
         user = memory.user("alice")
         await user.thread("t").add("user", FACTS[0])
         await user.thread("t").process("extract")
@@ -344,5 +341,5 @@ def test_the_operators_page_names_the_variables_of_roles():
 async def test_the_health_of_each_model_is_reported_separately():
     server = {"base_url": "http://127.0.0.1:9/v1", "api_key": "k"}
     chat = RoleChat(OpenAIChat("large", **server), {"profile": OpenAIChat("small", **server)})  # type: ignore[arg-type]
-    async with AsyncMemory.local(chat_model=chat, cadence=SILENT) as memory:
+    async with AsyncMemory.local(chat_model=chat, cadence=NEVER) as memory:
         assert list((await memory.health()).models) == ["chat", "chat_profile", "embeddings"]

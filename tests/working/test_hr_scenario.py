@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from memories import opened
 
-from agent_memory import AsyncMemory, Cadence
+from agent_memory import AsyncMemory
 from agent_memory.errors import AgentMemoryError, StaticMemoryError, StoreUnavailable
-from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.offline import OfflineChat
 from agent_memory.settings import RecallSettings
 from agent_memory.store.calls import metered
@@ -28,15 +28,12 @@ POLICY = [
     {"id": "hr2", "content": "Working from abroad: at most 2 weeks per year, to be approved 30 days ahead."},
     {"id": "hr3", "content": "The canteen is closed on public holidays.", "metadata": {"value": {"closed": True}}},
 ]
-QUIET = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 
 
 @pytest.fixture
 async def hr() -> AsyncIterator[AsyncMemory]:
-    async with AsyncMemory.local(
-        chat_model=OfflineChat(), embedding_model=HashingEmbeddings(), cadence=QUIET
-    ) as opened:
-        yield opened
+    async with opened(OfflineChat()) as memory:
+        yield memory
 
 
 def spoken() -> list[dict[str, str]]:
@@ -151,7 +148,7 @@ async def test_deleting_a_session_takes_messages_and_what_every_block_keeps_of_i
 
 @pytest.mark.req("S4-44")
 async def test_what_goes_wrong_is_a_typed_error():
-    memory = AsyncMemory.local(chat_model=OfflineChat(), embedding_model=HashingEmbeddings(), cadence=QUIET)
+    memory = opened(OfflineChat())
     chats = AsyncShortTermMemory(memory.user("sarah"))
     for attempt in (chats.get("s1"), chats.update("s1", {"role": "user", "content": "hi"}), chats.delete("s1")):
         with pytest.raises(StoreUnavailable) as caught:
@@ -182,9 +179,7 @@ async def test_every_block_and_the_short_term_memory_have_one_interface(hr: Asyn
 async def test_blocks_live_in_ram_or_in_a_file(tmp_path: Path, durable: bool):
     path = tmp_path / "hr.db" if durable else None
     for opening in range(2):
-        async with AsyncMemory.local(
-            path, chat_model=OfflineChat(), embedding_model=HashingEmbeddings(), cadence=QUIET
-        ) as memory:
+        async with opened(OfflineChat(), path) as memory:
             facts, static = AsyncExtractiveMemory(memory.user("sarah")), AsyncStaticMemory(memory.static)
             if opening == 0:
                 await AsyncStaticMemory(memory.static, POLICY).insert_facts()
@@ -197,12 +192,7 @@ async def test_blocks_live_in_ram_or_in_a_file(tmp_path: Path, durable: bool):
 @pytest.mark.req("S4-54")
 async def test_facts_come_from_a_cache_until_somebody_writes():
     message = {"role": "user", "content": "Which team do I work in, Marketing or Sales?"}
-    async with AsyncMemory.local(
-        chat_model=OfflineChat(),
-        embedding_model=HashingEmbeddings(),
-        cadence=QUIET,
-        recall=RecallSettings(cache_seconds=60),
-    ) as memory:
+    async with opened(OfflineChat(), recall=RecallSettings(cache_seconds=60)) as memory:
         facts, others = (AsyncExtractiveMemory(memory.user("sarah")) for _ in range(2))
         await facts.update("s1", {"role": "user", "content": "I work in the Marketing team."})
         with metered() as loading:

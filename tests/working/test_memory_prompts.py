@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from memories import opened
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from agent_memory import AsyncMemory, Cadence
-from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory import AsyncMemory
 from agent_memory.language.openai_chat import OpenAIChat
 from agent_memory.working import AsyncExtractiveMemory, AsyncShortTermMemory, Summarize
 
 PROMPTS = Path(__file__).parents[2] / "prompts"
-QUIET = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 SUMMARY = {"topic": "work", "key_points": ["Sarah is in Marketing."], "decisions": [], "open_issues": []}
 ANSWERS: dict[str, Any] = {
     "summarize": SUMMARY | {"next_steps": [], "state": []},
@@ -45,7 +44,7 @@ class Model:
 
 def local(model: Model, prompts: Path | None = None) -> AsyncMemory:
     chat = OpenAIChat("m", base_url=model.url, api_key="k", prompts=prompts)
-    return AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=QUIET)
+    return opened(chat)
 
 
 @pytest.mark.req("S4-17", "S4-29", "S4-35", "S2-23", "S4-07")

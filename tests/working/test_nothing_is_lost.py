@@ -11,17 +11,16 @@ import random
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from memories import opened
 from scripted_model import ScriptedChat
 
-from agent_memory import AsyncMemory, Cadence
+from agent_memory import AsyncMemory
 from agent_memory.errors import Conflict, ModelError, NotFound
-from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.text.tokens import ApproximateTokens
 from agent_memory.working import AsyncShortTermMemory, Summarize
 
 SEEDS = int(os.environ.get("STM_SEEDS", "3"))
 STEPS = 25
-QUIET = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 
@@ -89,7 +88,7 @@ class History:
 @pytest.mark.parametrize("seed", range(SEEDS))
 async def test_each_message_is_in_view_in_the_summary_or_was_cleared(seed: int):
     chat = ScriptedChat()
-    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=QUIET) as memory:
+    async with opened(chat) as memory:
         history = History(memory, chat, seed)
         acts = [history.say] * 6 + [history.import_old, history.summarize, history.replay, history.clear]
         for _ in range(STEPS):

@@ -7,9 +7,10 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from memories import NEVER, opened
 from scripted_model import ScriptedChat
 
-from agent_memory import AsyncMemory, Cadence, Memory
+from agent_memory import AsyncMemory, Memory
 from agent_memory.errors import Conflict, InvalidInput, ModelError, StaticMemoryError, StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.screening.injected import NOTICE
@@ -29,7 +30,6 @@ from agent_memory.working import (
 
 LINE = "x" * 24
 """Ten tokens as a message."""
-QUIET = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 
 
 def small(memory: AsyncMemory, *given: Any, **options: Any) -> AsyncShortTermMemory:
@@ -408,9 +408,7 @@ async def test_many_writers_of_one_conversation_lose_nothing(memory: AsyncMemory
 @pytest.mark.req("S4-02", "S4-04", "S2-13")
 async def test_a_view_outlives_the_process(tmp_path: Path):
     for opening in range(2):
-        async with AsyncMemory.local(
-            tmp_path / "m.db", chat_model=ScriptedChat(), embedding_model=HashingEmbeddings(), cadence=QUIET
-        ) as memory:
+        async with opened(path=tmp_path / "m.db") as memory:
             chats = small(memory, Summarize(threshold_tokens=100, keep=4))
             if opening == 0:
                 await fill(chats, 11)
@@ -419,7 +417,7 @@ async def test_a_view_outlives_the_process(tmp_path: Path):
 
 @pytest.mark.req("S4-01", "S4-46")
 def test_the_synchronous_face_does_the_same_from_many_threads():
-    with Memory.local(chat_model=ScriptedChat(), embedding_model=HashingEmbeddings(), cadence=QUIET) as memory:
+    with Memory.local(chat_model=ScriptedChat(), embedding_model=HashingEmbeddings(), cadence=NEVER) as memory:
         alice = memory.user("alice")
         blocks = [ExtractiveMemory(alice), VectorMemory(alice)]
         chats = ShortTermMemory(
@@ -471,7 +469,7 @@ async def test_messages_with_a_lifetime_or_an_agent_leave_for_long_term_memory(
 @pytest.mark.req("S4-22", "S4-23", "S4-43")
 @pytest.mark.parametrize("elsewhere", ["another memory", "another user"])
 async def test_a_block_that_keeps_its_memories_elsewhere_is_given_the_messages(memory: AsyncMemory, elsewhere: str):
-    async with AsyncMemory.local(embedding_model=HashingEmbeddings(), cadence=QUIET) as other:
+    async with AsyncMemory.local(embedding_model=HashingEmbeddings(), cadence=NEVER) as other:
         home = other.user("archive") if elsewhere == "another memory" else memory.user("archive")
         blocks = [AsyncVectorMemory(home), AsyncExtractiveMemory(home)]
         chats = small(memory, Flush(ratio=1.0, keep=2), max_tokens=110, blocks=blocks)
