@@ -350,6 +350,43 @@ async def test_every_field_of_memory_config_has_its_effect(http: httpx.AsyncClie
     assert len((await http.post("/v1/memory/search", json=asked)).json()["hits"]) == 5
 
 
+@pytest.mark.req("S0-070", "S0-038", "S0-022")
+async def test_memory_config_restricts_what_is_injected(http: httpx.AsyncClient, memory: AsyncMemory):
+    thread = memory.user("user_123").thread("planning")
+    await thread.add("user", BUDGET)
+    await thread.add("user", "To book the Hawaii trip: compare budgets, then call the agency.")
+    await thread.end()
+    await keep(http, "The hotel for the Hawaii trip costs $300 a night.")
+    question = "What's my budget for the Hawaii trip? Remind me."
+
+    async def told(**config: Any) -> tuple[set[str], str]:
+        answer = await http.post("/v1/memory/context", json={"input": question, "memory_config": config})
+        assert answer.status_code == 200, answer.text
+        return {one["type"] for one in answer.json()["used"]}, answer.json()["text"]
+
+    for unrestricted in ({}, {"enabled": True, "memory_types": ["semantic", "procedural", "episodic"]}):
+        assert (await told(**unrestricted))[0] >= {"fact", "procedural", "episodic"}
+    only, text = await told(memory_types=["procedural"])
+    assert only == {"procedural"}
+    assert BUDGET not in text
+    only, text = await told(memory_types=["semantic"])
+    assert only == {"fact"}
+    assert "call the agency" not in text
+    (best, *_) = await memory.user("user_123").search(question, types=["fact"])
+    assert best.similarity is not None
+    only, text = await told(similarity_threshold=best.similarity - 0.001, memory_types=["semantic"])
+    assert [line for line in text.splitlines() if line.startswith("- ")] == [
+        line for line in text.splitlines() if best.memory.content in line
+    ]
+    assert only == {"fact"}
+    assert await told(similarity_threshold=0.99) == (set(), "")
+    assert await told(enabled=False) == (set(), "")
+    wrong = {"input": question, "memory_config": {"memory_types": ["bogus"]}}
+    refused = (await http.post("/v1/memory/context", json=wrong)).json()
+    assert refused["used"] == []
+    assert "unknown memory type 'bogus'" in refused["degraded"][0]
+
+
 @pytest.mark.req("S0-051", "S0-072")
 @pytest.mark.parametrize(("config", "learned"), [({"auto_store": True}, 1), ({"auto_store": False}, 0), ({}, 1)])
 async def test_auto_store_of_a_request_says_whether_memories_are_made_of_it(

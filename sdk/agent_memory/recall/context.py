@@ -57,9 +57,9 @@ class ContextRequest:
     """The request for a context.
 
     `history` are messages that the store may not have; None: the thread's own. `timeout` is the remaining time; None:
-    the whole deadline. Hints of a project are shown only if it is `project_id`. With `filters`, only matching memories
-    are shown, and the profile, hints and other conversations are left out; `agent_id` is a filter as well. Memories of
-    `groups` are shown too.
+    the whole deadline. Hints of a project are shown only if it is `project_id`. With `filters`, `types` or a
+    `threshold` (as in `SearchFilters`), only matching memories are shown, and the profile, hints and other
+    conversations are left out; `agent_id` is a filter as well. Memories of `groups` are shown too.
     """
 
     user_id: str
@@ -77,6 +77,13 @@ class ContextRequest:
     groups: Sequence[str] = ()
     agent_id: str | None = None
     timeout: float | None = None
+    types: Sequence[str] | None = None
+    threshold: float | None = None
+
+    @property
+    def is_confined(self) -> bool:
+        """Whether only some memories may be shown."""
+        return not (self.filters is None and self.types is None and self.threshold is None)
 
     def confined(self, filters: Filter | None) -> Filter | None:
         """These filters, and the agent's if there is one."""
@@ -244,9 +251,9 @@ async def _gather(recaller: Recaller, request: ContextRequest, read: Read, gate:
         work[TURNS] = asyncio.ensure_future(turns())
     if gate.search:
         work["static"] = asyncio.ensure_future(static())
-        if stored is not None and request.filters is None:
+        if stored is not None and not request.is_confined:
             work["profile"] = asyncio.ensure_future(profile())
-        if request.as_of is None and request.filters is None:
+        if request.as_of is None and not request.is_confined:
             trigger = trigger_in(request.query, recaller.searcher.settings.archive_triggers)
             if trigger is not None:
                 parts.decisions["archive"] = f"search: {trigger}"
@@ -315,6 +322,10 @@ async def _search(
     filters = SearchFilters() if request.as_of is None else SearchFilters(as_of=request.as_of)
     if request.filters is not None:
         filters["filters"] = request.filters
+    if request.types is not None:
+        filters["types"] = request.types
+    if request.threshold is not None:
+        filters["threshold"] = request.threshold
     # Some of the hits may already be shown as turns of the conversation.
     most = max(request.limit + LAST_TURNS + 1, COMPARED)
     patience = max(0.0, deadline - asyncio.get_running_loop().time()) * _VECTOR_SHARE

@@ -199,7 +199,15 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
     try:
         request.check()
         filters = request.confined(checked_filter(request.filters))
-        request = replace(request, as_of=checked_time(request.as_of, "as_of"), filters=filters)
+        types, threshold = asked.config.memory_types, asked.config.similarity_threshold
+        memory_types(types)
+        request = replace(
+            request,
+            as_of=checked_time(request.as_of, "as_of"),
+            filters=filters,
+            types=types,
+            threshold=threshold,
+        )
     except InvalidInput as error:
         return Context(degraded=[f"context: {error}"], milliseconds=_since(started))
     turns = asyncio.ensure_future(last_turns(runtime.store, request))
@@ -214,7 +222,6 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
             return Context(skipped_reason=rules.reason, milliseconds=_since(started))
         most = _most(rules, asked, request.limit)
         searcher = replace(runtime.searcher, rules=rules, zone=time_zone(rules.time_zone))
-        searcher = with_threshold(searcher, asked.config.similarity_threshold)
         missing: list[str] = []
         async with asyncio.timeout_at(deadline):
             shared = await searchers_of(searcher, check_groups(request.groups), asked, missing)
@@ -235,13 +242,6 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
     runtime.uses.note(request.user_id, (one["id"] for one in told))
     context.milliseconds = _since(started)
     return context
-
-
-def with_threshold(searcher: Searcher, threshold: float | None) -> Searcher:
-    """The searcher with this threshold, if one is asked for."""
-    if threshold is None:
-        return searcher
-    return replace(searcher, settings=replace(searcher.settings, default_threshold=threshold, thresholds={}))
 
 
 def _since(started: float) -> float:
