@@ -27,7 +27,7 @@ from agent_memory.runtime import Runtime
 from agent_memory.scopes import AsyncGroupScope, AsyncStaticScope, AsyncUserScope
 from agent_memory.settings import DEFAULT_CADENCE, Cadence, Environment, Limits, PolicySettings, RecallSettings, Webhook
 from agent_memory.steps.gather import Tools
-from agent_memory.store.client import Store, default_credential
+from agent_memory.store.client import Store, check_account, default_credential
 from agent_memory.store.documents import validated
 from agent_memory.text.tokens import TiktokenCounter, TokenCounter
 
@@ -195,7 +195,11 @@ class AsyncMemory(MemoryOperator):
             next_embedding_model: The model to which the store moves, or is about to (`reembed`). This process then
                 writes vectors of both, and switches to the new model when the store does.
             connection_verify: Whether TLS certificates are checked; False only for an emulator.
+
+        Raises:
+            ConfigurationError: if the URL or the key is invalid.
         """
+        check_account(endpoint, credential)
         actual: Any = credential if credential is not None else default_credential()
 
         def connect() -> CosmosClient:

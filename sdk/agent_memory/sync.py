@@ -2043,6 +2043,9 @@ class Memory:
             next_embedding_model: The model to which the store moves, or is about to (`reembed`). This process then
                 writes vectors of both, and switches to the new model when the store does.
             connection_verify: Whether TLS certificates are checked; False only for an emulator.
+
+        Raises:
+            ConfigurationError: if the URL or the key is invalid.
         """
         return cls(
             AsyncMemory.cosmos(

@@ -74,6 +74,26 @@ async def test_a_wrong_key_is_a_configuration_error(server: str):
     await memory.close()
 
 
+@pytest.mark.parametrize(
+    ("endpoint", "key"),
+    [
+        ("x.documents.azure.com", KEY),
+        ("", KEY),
+        ("https://", KEY),
+        ("https://[", KEY),
+        (f"AccountEndpoint=https://x.documents.azure.com:443/;AccountKey={KEY};", KEY),
+        ("https://x.documents.azure.com:443/", f"AccountEndpoint=https://x.documents.azure.com;AccountKey={KEY};"),
+        ("https://x.documents.azure.com:443/", "abcde"),
+        ("https://x.documents.azure.com:443/", "ключ"),
+        ("https://x.documents.azure.com:443/", ""),
+    ],
+)
+def test_what_is_no_account_is_a_configuration_error_that_tells_no_key(endpoint: str, key: str):
+    with pytest.raises(ConfigurationError) as caught:
+        Memory.cosmos(endpoint, key, chat_model=ScriptedChat(), embedding_model=HashingEmbeddings())
+    assert KEY not in str(caught.value)
+
+
 async def test_processing_elsewhere_cannot_be_waited_for_here(server: str):
     memory = AsyncMemory.cosmos(server, KEY, chat_model=ScriptedChat(), embedding_model=HashingEmbeddings())
     await memory.create_memory_store()
