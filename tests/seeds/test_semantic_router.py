@@ -326,7 +326,7 @@ async def test_a_whole_request_of_a_responses_endpoint_is_understood(http: httpx
         assert (await http.post(f"/v1/memory/{path}", json=request | {"input": items[:1]})).status_code == 400
 
 
-@pytest.mark.req("S0-070", "S0-038")
+@pytest.mark.req("S0-070", "S0-038", "S0-109")
 async def test_every_field_of_memory_config_has_its_effect(http: httpx.AsyncClient):
     for number in range(8):
         await keep(http, f"Budget number {number} for the Hawaii trip is ${number + 1},000.")
@@ -344,7 +344,10 @@ async def test_every_field_of_memory_config_has_its_effect(http: httpx.AsyncClie
     assert len(await hits(retrieval_limit=8)) == 8
     assert {hit["memory"]["type"] for hit in await hits(memory_types=["procedural"])} == {"procedural"}
     assert {hit["memory"]["type"] for hit in await hits(memory_types=["semantic"])} == {"fact"}
-    cosines = sorted(hit["similarity"] for hit in await hits(retrieval_limit=20))
+    found = await hits(retrieval_limit=20)
+    assert all(hit["score"] == hit["similarity"] and 0 <= hit["score"] <= 1 for hit in found)
+    assert [hit["rank_score"] for hit in found] == sorted((hit["rank_score"] for hit in found), reverse=True)
+    cosines = sorted(hit["similarity"] for hit in found)
     assert len(await hits(retrieval_limit=20, similarity_threshold=cosines[3] + 1e-6)) == len(cosines) - 4
     assert await hits(enabled=False) == []
     assert len((await http.post("/v1/memory/search", json=asked)).json()["hits"]) == 5

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field
 from agent_memory.api.binding import IdempotencyKey, answer_once, owned, scope_of
 from agent_memory.api.errors import documented
 from agent_memory.api.identity import UserId
-from agent_memory.contract.wire import STORED, Body, Params, RouterType, StoredMemory, WireTime, as_stored
+from agent_memory.contract.wire import STORED, Body, Params, RouterType, StoredMemory, WireTime, as_score, as_stored
 from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, ModelError, NotFound, QuotaExceeded
 from agent_memory.models import Context, ForgetReceipt, Hit, Model, Receipt
 from agent_memory.recall.context import DEFAULT_BUDGET
@@ -142,10 +142,24 @@ class ForgetScope(Params):
     project_id: str | None = Field(default=None, description="Only what was said for this project.")
 
 
+class ResponsesHit(Hit):
+    """A memory that was found."""
+
+    score: float = Field(
+        description="The similarity, 0 to 1; 0 if no vector was compared. Hits are ordered by `rank_score`."
+    )
+    rank_score: float = Field(description="The score that orders the hits: words, vector and neighbours together.")
+
+    @classmethod
+    def of(cls, hit: Hit) -> ResponsesHit:
+        """A hit with that system's score."""
+        return cls(**(dict(hit) | {"score": as_score(hit), "rank_score": hit.score}))
+
+
 class ResponsesHits(Model):
     """Memories, best first."""
 
-    hits: list[Hit]
+    hits: list[ResponsesHit]
 
 
 @router.post("/search", responses=documented(), operation_id="responses_search")
@@ -156,7 +170,7 @@ async def search(request: Request, user_id: UserId, body: ResponsesRequest) -> R
     if chain is not None and not (await owner.thread(chain).settings()).enabled:
         return ResponsesHits(hits=[])
     limit = None if body.memory_config is None else body.memory_config.retrieval_limit
-    return ResponsesHits(hits=await owner.search(body.question, limit=limit))
+    return ResponsesHits(hits=[ResponsesHit.of(hit) for hit in await owner.search(body.question, limit=limit)])
 
 
 @router.post("/context", responses=documented(), operation_id="responses_context")

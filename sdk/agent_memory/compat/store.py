@@ -12,9 +12,9 @@ from typing import overload
 from pydantic import Field
 
 from agent_memory import models
-from agent_memory.contract.wire import STORED, RouterType, StoredMemory, as_stored
+from agent_memory.contract.wire import STORED, RouterType, StoredMemory, as_score, as_stored
 from agent_memory.errors import ModelError
-from agent_memory.models import ForgetReceipt, Hit, Model, ProcessResult
+from agent_memory.models import ForgetReceipt, Model, ProcessResult
 from agent_memory.sync import Memory
 
 MemoryType = RouterType
@@ -103,7 +103,7 @@ class MemoryStore:
         )
         return [
             RetrieveResult(
-                memory=as_stored(hit.memory), score=_score(hit), rank_score=hit.score, similarity=hit.similarity
+                memory=as_stored(hit.memory), score=as_score(hit), rank_score=hit.score, similarity=hit.similarity
             )
             for hit in hits
         ]
@@ -183,8 +183,3 @@ class MemoryStore:
     def close(self) -> None:
         """Closes it. Harmless if it is closed."""
         self._memory.close()
-
-
-def _score(hit: Hit) -> float:
-    """The cosine, limited to 0 to 1; 0 if the memory was found by its words alone."""
-    return min(1.0, max(0.0, hit.similarity or 0.0))

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, m
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from agent_memory.models import Filter, Memory, MemoryConfig, Model, TurnInput, UtcTime
+from agent_memory.models import Filter, Hit, Memory, MemoryConfig, Model, TurnInput, UtcTime
 from agent_memory.scopes import RememberedType
 from agent_memory.store.documents import MAX_LEVELS, check_json, read_json
 
@@ -165,3 +165,8 @@ def as_stored(memory: Memory) -> StoredMemory:
         access_count=memory.access_count,
         importance=memory.importance,
     )
+
+
+def as_score(hit: Hit) -> float:
+    """That system's score of a hit: the cosine, limited to 0 to 1; 0 if it was found by its words alone."""
+    return min(1.0, max(0.0, hit.similarity or 0.0))
