@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import typer
+from memories import fact
 from rich.console import Console
 
 from agent_memory.cli import options, terminal, views
@@ -13,9 +14,7 @@ SAID = datetime(2026, 3, 8, 18, 20, tzinfo=UTC)
 
 
 def memory(id: str = "m1", content: str = "Our budget is $10,000", **fields: object) -> Memory:
-    return Memory(
-        id=id, user_id="u", thread_id="t", type="fact", content=content, created_at=SAID, recorded_at=SAID, **fields
-    )
+    return fact(content, SAID, id=id, **fields)
 
 
 def printed(renderable: object, width: int = 100) -> str:

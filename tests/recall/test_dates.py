@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from memories import fact
 
 from agent_memory import AsyncMemory
 from agent_memory.models import Memory
@@ -49,10 +50,7 @@ def test_a_leap_day_of_any_year():
 
 
 def memory(content: str, said: datetime, **metadata: str) -> Memory:
-    return Memory(
-        id=content, user_id="u", thread_id="t", type="fact", content=content, created_at=said, recorded_at=said,
-        metadata=metadata,
-    )  # fmt: skip
+    return fact(content, said, metadata=metadata)
 
 
 def beside_event(query: str, known: list[Memory]) -> Period | None:

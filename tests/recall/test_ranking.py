@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from memories import fact
 
 from agent_memory import AsyncMemory
 from agent_memory.models import Hit, Memory
@@ -18,17 +19,7 @@ DAY = datetime(2026, 3, 5, tzinfo=UTC)
 
 
 def memory(memory_id: str, **changes: object) -> Memory:
-    fields = {
-        "id": memory_id,
-        "user_id": "u",
-        "thread_id": "t",
-        "type": "fact",
-        "kind": "fact",
-        "content": memory_id,
-        "created_at": DAY,
-        "recorded_at": DAY,
-    }
-    return Memory.model_validate(fields | changes)
+    return fact(memory_id, DAY, **({"kind": "fact"} | changes))
 
 
 def candidate(memory_id: str, similarity: float | None = None, **changes: object) -> Candidate:

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import get_args
 
 import pytest
+from memories import fact
 
 from agent_memory.models import ContextFormat, Memory
 from agent_memory.recall.render import NOTICE, Line, escaped, memory_line, profile_line, quoted, render, state_lines
@@ -12,17 +13,7 @@ DAY = datetime(2026, 3, 5, tzinfo=UTC)
 
 
 def memory(content: str, **changes: object) -> Memory:
-    fields = {
-        "id": content,
-        "user_id": "u",
-        "thread_id": "t",
-        "type": "fact",
-        "kind": "fact",
-        "content": content,
-        "created_at": DAY,
-        "recorded_at": DAY,
-    }
-    return Memory.model_validate(fields | changes)
+    return fact(content, DAY, **({"kind": "fact"} | changes))
 
 
 LINES = [

@@ -4,12 +4,13 @@ import asyncio
 from datetime import timedelta
 
 import pytest
+from memories import fact
 from policy_world import opened
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import QuotaExceeded
-from agent_memory.models import Memory, now
+from agent_memory.models import now
 from agent_memory.rules.quotas import choose
 from agent_memory.settings import Tier
 
@@ -107,16 +108,7 @@ async def test_two_imports_at_the_same_moment_do_not_go_over(chat: ScriptedChat)
 )
 def test_pinned_and_handwritten_memories_are_not_evicted_for_extracted_ones(kept: dict[str, object], goes: str):
     at = now() - timedelta(days=100)
-    new = Memory(
-        id="new",
-        user_id="alice",
-        thread_id="t",
-        type="fact",
-        content="x",
-        model="m",
-        created_at=now(),
-        recorded_at=now(),
-    )
+    new = fact("new", model="m")
     old = new.model_copy(update={"id": "old", "created_at": at, "recorded_at": at} | kept)
     room = choose([old], [new], 1)
     assert [one.id for one in (*room.retire, *room.refused)] == [goes]

@@ -4,6 +4,7 @@ import math
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from memories import fact
 
 from agent_memory.models import Memory
 from agent_memory.rules.quotas import eviction_order, retention
@@ -13,18 +14,9 @@ NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
 def known(days_ago: float, *, confidence: float = 0.8, recalled: int = 0, last_days_ago: float | None = None) -> Memory:
     at = NOW - timedelta(days=days_ago)
-    return Memory(
-        id=f"m{days_ago}_{recalled}",
-        user_id="alice",
-        thread_id="t",
-        type="fact",
-        content="Rex is a dog",
-        confidence=confidence,
-        created_at=at,
-        recorded_at=at,
-        access_count=recalled,
-        last_accessed_at=None if last_days_ago is None else NOW - timedelta(days=last_days_ago),
-    )
+    last = None if last_days_ago is None else NOW - timedelta(days=last_days_ago)
+    named = {"id": f"m{days_ago}_{recalled}", "confidence": confidence}
+    return fact("Rex is a dog", at, **named, access_count=recalled, last_accessed_at=last)
 
 
 @pytest.mark.req("S0-102")

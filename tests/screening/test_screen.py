@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from memories import fact
 from policy_world import QUIET, opened
 from scripted_model import ScriptedChat
 
@@ -150,11 +151,9 @@ async def test_what_is_extracted_takes_the_place_of_what_is_worth_least(chat: Sc
 
 def test_memories_given_by_hand_or_pinned_are_not_displaced():
     def known(name: str, **fields: object) -> Memory:
-        at = now() - timedelta(days=50)
-        base = {"id": name, "user_id": "alice", "thread_id": "t", "type": "fact", "content": name, "model": "m"}
-        return Memory.model_validate(base | {"created_at": at, "recorded_at": at} | fields)
+        return fact(name, now() - timedelta(days=50), **({"model": "m"} | fields))
 
-    fresh = [known("new", recorded_at=now(), created_at=now())]
+    fresh = [fact("new", model="m")]
     kept = [known("by hand", model=None), known("pinned", pinned=True), known("heard")]
     room = choose(kept, fresh, 1)
     assert [m.id for m in room.retire] == ["heard"]
@@ -324,34 +323,14 @@ async def test_every_field_passes(memory: AsyncMemory):
 
 
 def test_a_tag_holds_no_part_of_what_was_taken_out():
-    clock = now()
-    memory = Memory(
-        id="m",
-        user_id="u",
-        thread_id="t",
-        type="fact",
-        content="My password is Tr0ub4dor&3",
-        tags=["password", "tr0ub4dor", "troubled"],
-        created_at=clock,
-        recorded_at=clock,
-    )
+    memory = fact("My password is Tr0ub4dor&3", id="m", tags=["password", "tr0ub4dor", "troubled"])
     screened = screen_memory(memory, PolicySettings())
     assert screened.tags == ["password", "troubled"]
     assert screened.content_hash == content_hash("My password is [password removed]")
 
 
 def test_a_word_of_four_letters_can_be_a_part_of_a_secret_and_a_shorter_one_not():
-    clock = now()
-    memory = Memory(
-        id="m",
-        user_id="u",
-        thread_id="t",
-        type="fact",
-        content="My password is Tr0ub4dor&3",
-        tags=["ub4d", "ub4"],
-        created_at=clock,
-        recorded_at=clock,
-    )
+    memory = fact("My password is Tr0ub4dor&3", id="m", tags=["ub4d", "ub4"])
     assert screen_memory(memory, PolicySettings()).tags == ["ub4"]
 
 
@@ -391,18 +370,8 @@ async def test_a_memory_has_a_bounded_number_of_entries(memory: AsyncMemory, giv
 
 
 def test_small_numbers_stay_and_the_number_of_a_card_does_not():
-    clock = now()
     numbers = [1, -2.5, 1e-9, 999_999_999_999, 4111111111111111, 4111111111111111.0, True]
-    memory = Memory(
-        id="m",
-        user_id="u",
-        thread_id="t",
-        type="fact",
-        content="Numbers",
-        metadata={"n": numbers},
-        created_at=clock,
-        recorded_at=clock,
-    )
+    memory = fact("Numbers", metadata={"n": numbers})
     removed = "[card number removed]"
     kept = screen_memory(memory, PolicySettings()).metadata["n"]
     assert kept == [*numbers[:4], removed, f"{removed}.0", True]
@@ -433,9 +402,7 @@ async def test_what_a_model_makes_of_a_profile_passes_too(memory: AsyncMemory, m
 
 
 def test_the_words_of_a_date_pass_too():
-    clock = now()
-    place = {"user_id": "u", "thread_id": "t", "created_at": clock, "recorded_at": clock}
-    memory = Memory(id="m", type="fact", content="Moves in May", time_phrase=f"in May, key {KEY}", **place)
+    memory = fact("Moves in May", time_phrase=f"in May, key {KEY}")
     assert screen_memory(memory, PolicySettings()).time_phrase == "in May, key [aws removed]"
 
 

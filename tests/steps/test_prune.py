@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from memories import fact
 
 from agent_memory import AsyncMemory
 from agent_memory.models import Memory, iso
@@ -31,7 +32,7 @@ async def age(memory: AsyncMemory, one: Memory, days: float, **fields: Any) -> N
 
 @pytest.mark.req("S0-102")
 def test_a_memory_that_was_never_recalled_fades_in_69_days_and_later_with_each_recall():
-    one = Memory(id="m", user_id="u", thread_id="t", type="fact", content="x", created_at=NOW, recorded_at=NOW)
+    one = fact("x", NOW)
     edge = timedelta(days=FIRST_DAYS)
     assert math.isclose(edge.days, 69)
     assert retention(one, NOW + edge - timedelta(hours=1)) > FADED > retention(one, NOW + edge + timedelta(hours=1))

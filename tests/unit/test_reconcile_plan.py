@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+import memories
 import pytest
 
 from agent_memory.language.tasks import Contradiction, Duplicates, ReconcileOutput
@@ -15,19 +16,14 @@ def fact(fact_id: str, days: float, confidence: float = 0.8, **changes: object) 
     said = START + timedelta(days=days)
     fields = {
         "id": fact_id,
-        "user_id": "u",
         "thread_id": f"t{int(days)}",
-        "type": "fact",
         "kind": "fact",
-        "content": f"content of {fact_id}",
         "confidence": confidence,
         "source_turn_ids": [f"turn-{fact_id}"],
-        "created_at": said,
         "valid_from": said,
-        "recorded_at": said,
         "content_hash": content_hash(fact_id),
     }
-    return Memory.model_validate(fields | changes)
+    return memories.fact(f"content of {fact_id}", said, **(fields | changes))
 
 
 def contradiction(*refs: str, reason: str = "contradict") -> Contradiction:
