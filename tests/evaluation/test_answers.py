@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections import Counter
-from collections.abc import Iterator
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import command
 import pytest
+from dialect_servers import Said, Service, completion
+from pytest_httpserver import HTTPServer
 
 from agent_memory.errors import InvalidInput
 from agent_memory.evaluation.adapters import Told
@@ -35,13 +34,19 @@ KNOWN = {"canoe": "red", "Clara": "Oslo"}
 SAMPLE = {"sample_id": "talk-1", "conversation": TALK, "qa": QUESTIONS}
 
 
-class Server(ThreadingHTTPServer):
+class Models:
     """Answers with the word that was asked for, if the context has it; judges by comparing texts."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
         self.models: Counter[str] = Counter()
         self.refuses = ""
+
+    def __call__(self, path: str, sent: dict[str, Any]) -> Said:
+        data = json.loads(sent["messages"][-1]["content"])
+        said = json.dumps(self.answer(sent["model"], data))
+        if self.refuses and self.refuses in (data.get("question") or json.dumps(data)):
+            return completion(None, refusal="No.")
+        return completion(said)
 
     def answer(self, model: str, data: dict[str, Any]) -> dict[str, Any]:
         self.models[model] += 1
@@ -64,47 +69,14 @@ class Server(ThreadingHTTPServer):
         return "good" if "peanuts" in memory["content"] else "weak"
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def do_POST(self) -> None:
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        data = json.loads(request["messages"][-1]["content"])
-        asked = data.get("question") or json.dumps(data)
-        refused = bool(self.server.refuses) and self.server.refuses in asked
-        said = json.dumps(self.server.answer(request["model"], data))
-        message = {"role": "assistant", "content": None if refused else said}
-        message |= {"refusal": "No."} if refused else {}
-        body = json.dumps(
-            {
-                "id": "1",
-                "object": "chat.completion",
-                "created": 1,
-                "model": request["model"],
-                "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-                "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
-            }
-        ).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    with Server() as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
-        monkeypatch.setenv("OPENAI_API_KEY", "k")
-        monkeypatch.setenv("AGENT_MEMORY_CHAT_ANSWER", "small")
-        monkeypatch.setenv("AGENT_MEMORY_CHAT_JUDGE", "large")
-        yield server
-        server.shutdown()
+def server(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> Models:
+    models = Models()
+    monkeypatch.setenv("OPENAI_BASE_URL", Service(httpserver, models).url)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("AGENT_MEMORY_CHAT_ANSWER", "small")
+    monkeypatch.setenv("AGENT_MEMORY_CHAT_JUDGE", "large")
+    return models
 
 
 @pytest.fixture
@@ -117,7 +89,7 @@ def dataset(tmp_path: Path) -> Path:
 run = partial(command.run, "eval", "--no-baselines", "--answers")
 
 
-def test_a_model_answers_and_another_one_judges(server: Server, dataset: Path, tmp_path: Path):
+def test_a_model_answers_and_another_one_judges(server: Models, dataset: Path, tmp_path: Path):
     out = tmp_path / "rows.jsonl"
     told = run(dataset, "--yes", "--json", "--out", out)
     answers = json.loads(told.stdout)["answers"]
@@ -125,7 +97,7 @@ def test_a_model_answers_and_another_one_judges(server: Server, dataset: Path, t
     assert server.models == {"small": 3, "large": 3}
     assert answers["overall"] == {"questions": 2, "correct": 1.0, "low": 0.3424, "high": 1.0}
     assert answers["categories"]["adversarial"]["correct"] == 1.0
-    assert answers["usage"] == {"model_calls": 6, "input_tokens": 600, "output_tokens": 60}
+    assert answers["usage"] == {"model_calls": 6, "input_tokens": 600, "output_tokens": 120}
     assert (
         "3 questions, 0 of them with a recorded answer: at most 6 calls to small (answers) and large (judge)"
         in told.stderr
@@ -137,7 +109,7 @@ def test_a_model_answers_and_another_one_judges(server: Server, dataset: Path, t
 
 
 def test_what_was_answered_is_not_asked_again_and_replays_without_a_model(
-    server: Server, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: Models, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     kept = tmp_path / "answers.jsonl"
     first = json.loads(run(dataset, "--yes", "--json", "--recorded", kept).stdout)["answers"]
@@ -154,7 +126,7 @@ def test_what_was_answered_is_not_asked_again_and_replays_without_a_model(
     assert replayed["model"] == "recorded"
 
 
-def test_another_model_is_asked_anew(server: Server, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_another_model_is_asked_anew(server: Models, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     kept = tmp_path / "answers.jsonl"
     run(dataset, "--yes", "--recorded", kept)
     monkeypatch.setenv("AGENT_MEMORY_CHAT_JUDGE", "larger")
@@ -162,7 +134,7 @@ def test_another_model_is_asked_anew(server: Server, dataset: Path, tmp_path: Pa
     assert server.models == {"small": 3, "large": 3, "larger": 3}
 
 
-def test_paid_calls_need_a_confirmation(server: Server, dataset: Path):
+def test_paid_calls_need_a_confirmation(server: Models, dataset: Path):
     refused = run(dataset, code=2)
     assert "add --yes" in refused.output
     assert not server.models
@@ -176,7 +148,7 @@ def test_without_a_model_the_command_says_what_to_set(dataset: Path, tmp_path: P
     assert not store.exists(), "the answers are refused before the conversations are taken in"
 
 
-def test_a_refused_question_is_in_no_share_and_the_others_stand(server: Server, dataset: Path, tmp_path: Path):
+def test_a_refused_question_is_in_no_share_and_the_others_stand(server: Models, dataset: Path, tmp_path: Path):
     server.refuses = "canoe"
     out = tmp_path / "rows.jsonl"
     answers = json.loads(run(dataset, "--yes", "--json", "--out", out).stdout)["answers"]
@@ -185,7 +157,7 @@ def test_a_refused_question_is_in_no_share_and_the_others_stand(server: Server, 
     assert "canoe" in canoe["question"]
 
 
-def test_a_run_without_any_answer_fails(server: Server, dataset: Path):
+def test_a_run_without_any_answer_fails(server: Models, dataset: Path):
     server.refuses = "?"
     answers = json.loads(run(dataset, "--yes", "--json", code=1).stdout)["answers"]
     assert (answers["failed"], answers["overall"]["questions"]) == (3, 0)
@@ -208,7 +180,7 @@ def test_a_system_that_hides_its_contexts_is_refused_before_anybody_is_asked():
         cases(Silent(), [talk], 650)
 
 
-def test_the_table_has_intervals(server: Server, dataset: Path):
+def test_the_table_has_intervals(server: Models, dataset: Path):
     printed = run(dataset, "--yes").stdout
     assert "Answers by small, judged by large" in printed
     assert "34.2% to 100.0%" in printed
@@ -300,7 +272,7 @@ LABELLED = [
 
 
 @pytest.fixture
-def labelled(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Path:
+def labelled(tmp_path: Path, server: Models, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("AGENT_MEMORY_CHAT_EXTRACTION", "small")
     file = tmp_path / "messages.jsonl"
     same = {"lang": "en", "domain": "travel", "said_at": "2026-03-11T10:00:00Z"}
@@ -311,7 +283,7 @@ def labelled(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) ->
 mark = partial(command.run, "eval", "--judge", "--extraction")
 
 
-def test_a_model_extracts_and_another_one_marks(server: Server, labelled: Path, tmp_path: Path):
+def test_a_model_extracts_and_another_one_marks(server: Models, labelled: Path, tmp_path: Path):
     kept, out = tmp_path / "marks.jsonl", tmp_path / "rows.jsonl"
     told = mark(labelled, "--yes", "--json", "--recorded", kept, "--out", out)
     figures = json.loads(told.stdout)
@@ -329,13 +301,13 @@ def test_a_model_extracts_and_another_one_marks(server: Server, labelled: Path, 
     assert "`bad`: the message does not say it." in shown.stdout
 
 
-def test_a_message_that_a_model_refuses_is_counted_as_failed(server: Server, labelled: Path):
+def test_a_message_that_a_model_refuses_is_counted_as_failed(server: Models, labelled: Path):
     server.refuses = "peanuts"
     figures = json.loads(mark(labelled, "--yes", "--json").stdout)
     assert (figures["failed"], figures["memories"], figures["recall"]["of"]) == (1, 1, 0)
 
 
-def test_marks_need_messages_and_a_yes(server: Server, labelled: Path):
+def test_marks_need_messages_and_a_yes(server: Models, labelled: Path):
     assert "add --yes" in mark(labelled, code=2).output
     assert "add --extraction" in command.run("eval", "--judge", code=2).output
     assert not server.models
