@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -13,32 +12,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from snippets import BLOCK, run
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
-BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 SERVERS = re.compile(r"^agent-memory (serve|explore) .*\n", re.MULTILINE)
 """Commands that run until Ctrl-C; tests/cli and tests/explorer run them."""
-NOT_RUN = {
-    "make quickstart     # sample": "makes an environment; tests/cli runs the quickstart, and this is the test suite",
-}
-"""How the snippets begin that are not run here, and why."""
-
-
-def reason_not_to_run(block: str) -> str | None:
-    return next((reason for begin, reason in NOT_RUN.items() if block.startswith(begin)), None)
-
-
-def run(language: str, block: str, folder: Path, **more: str) -> str:
-    """Runs a snippet in a process of its own, as typed in a terminal of the activated environment."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "AZURE", "COSMOS"))}
-    command = [sys.executable, "-c", block] if language == "python" else ["bash", "-euo", "pipefail", "-c", block]
-    done = subprocess.run(
-        command, capture_output=True, text=True, cwd=folder, env=kept | {"PATH": path} | more, timeout=300
-    )
-    assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+ITS_OWN_ENVIRONMENT = "make quickstart     # sample"
+"""How the block begins that makes an environment: tests/cli runs the quickstart, and `make test` is this."""
 
 
 @contextmanager
@@ -63,8 +44,9 @@ def test_the_readme_runs_from_top_to_bottom_in_one_folder(tmp_path: Path) -> Non
     (tmp_path / "locomo10.json").write_text(json.dumps([sample]))  # the reader fetches the real one
     key = {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}  # nothing is asked of a model
     said = []
+    assert ITS_OWN_ENVIRONMENT in README
     for language, block in BLOCK.findall(README):
-        if reason_not_to_run(block):
+        if block.startswith(ITS_OWN_ENVIRONMENT):
             continue
         if "curl" in block:
             if shutil.which("curl") is None:
@@ -81,11 +63,6 @@ def test_the_readme_runs_from_top_to_bottom_in_one_folder(tmp_path: Path) -> Non
     assert "peanuts" in commands
     for answer in served:
         assert "$10,000" in answer
-
-
-def test_every_reason_not_to_run_a_snippet_is_of_one() -> None:
-    blocks = [block for _, block in BLOCK.findall(README)]
-    assert [begin for begin in NOT_RUN if not any(block.startswith(begin) for block in blocks)] == []
 
 
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"`(?:pytest|python) (\S+?)`", README))))

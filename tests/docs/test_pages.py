@@ -1,14 +1,13 @@
 """The pages: their code runs, and their links lead somewhere."""
 
-import os
 import re
 import shutil
 import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
+from snippets import BLOCK, run
 
 ROOT = Path(__file__).parents[2]
 GUIDE = sorted((ROOT / "docs").rglob("*.md"))
@@ -31,7 +30,6 @@ RUN_ELSEWHERE = {
     "CONTRIBUTING.md": "tests/docs/test_contributing.py",
 }
 """Folders and pages whose code other tests run."""
-BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s:]+)\)")
 IN_THE_CLOUD = "needs an Azure subscription and its tools"
@@ -67,15 +65,6 @@ def reason_not_to_run(block: str) -> str | None:
 
 def blocks(page: Path) -> list[tuple[str, str]]:
     return BLOCK.findall(page.read_text())
-
-
-def run(language: str, code: str, folder: Path) -> None:
-    """Runs a snippet in a process of its own, as typed in a terminal of the activated environment."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "AZURE", "COSMOS"))}
-    command = [sys.executable, "-c", code] if language == "python" else ["bash", "-euo", "pipefail", "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=kept | {"PATH": path}, timeout=300)
-    assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
 
 
 @cache

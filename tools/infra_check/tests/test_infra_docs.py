@@ -132,10 +132,3 @@ def test_the_way_to_build_here_is_the_one_that_is_checked():
     checked = ["--compile-bytecode", f"--python-platform {package.PLATFORM}", f"--target {package.INSTALLED}"]
     checked += [f"{name}={value}" for name, value in package.BYTECODE.items()]
     assert [part for part in checked if part not in command] == []
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_links_within_the_repository_lead_somewhere(name: str):
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page(name)):
-        if not target.startswith("http"):
-            assert (DOCS / target).exists(), target
