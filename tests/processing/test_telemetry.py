@@ -52,6 +52,7 @@ async def test_how_far_the_change_feed_is_behind_is_the_age_of_its_oldest_turn(
     assert 400 <= point.max < 460
 
 
+@pytest.mark.req("S1-37")
 async def test_what_is_known_word_for_word_is_counted(memory: AsyncMemory, reader: InMemoryMetricReader) -> None:
     chat = memory.user("alice").thread("t")
     for number in range(2):
