@@ -2,8 +2,7 @@
 
 A ranking shows what is similar to a question, not what is current: the first statement of a value is often more similar
 to the question than the later one that replaced it. So the hits are compared in pairs. A pair about one thing is shown
-in order of time: the newer one first, and the older one below it with a mark. There are two marks. `earlier` says that
-it is the older one, which is always true. `changed since` needs words or figures that show a change. A wrong
+in order of time: the newer one first, and the older one below it, marked `earlier`, which is always true. A wrong
 comparison loses nothing: both are shown, each with its day.
 """
 
@@ -14,15 +13,20 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from itertools import chain
 from operator import mul
 from typing import NamedTuple
 
 from agent_memory.models import Hit, Memory
-from agent_memory.recall.statements import Statement, overtakes, stems_of, told_in
 from agent_memory.recall.talk import only_asks
 from agent_memory.store.chunks import chunk_id, speaker_of, told_by, words_of
+from agent_memory.text.figures import FIGURE, NUMBERS
+from agent_memory.text.languages import is_foreign
+from agent_memory.text.patterns import WORD, linear
 from agent_memory.text.restated import restates
+from agent_memory.text.stems import stem
+from agent_memory.text.stop_words import FUNCTION_WORDS, QUESTION_WORDS
 
 
 class Signs(NamedTuple):
@@ -44,17 +48,14 @@ class Signs(NamedTuple):
     """Whether the newer one has a figure or a number."""
     linked: float
     """Whether their turns were linked when they were indexed."""
-    overtaken: float
-    """Whether words or figures of two sentences show a change."""
     length: float
     """The logarithm of the number of words of the newer one that tell something, plus one."""
 
 
-WEIGHTS = Signs(10, 4.1, 2.9, 1.6, 1.1, 1.9, 5.5, -0.8)
+WEIGHTS = Signs(10, 4.1, 2.9, 1.6, 1.1, 1.9, -0.8)
 """What each sign counts: a logistic regression, rounded, over all pairs that the contexts of four development sets
 compare, each set with the same weight: 75 changes in 20 short conversations (`tests/data/labelled`), 16 of BEAM, and
-LoCoMo and REALTALK, in which hardly anything changes. `overtaken` counts more than by the regression (3.7), so that a
-clear change is marked wherever the older one ranks. Figures: docs/decisions/0027."""
+LoCoMo and REALTALK, in which hardly anything changes. Figures: docs/decisions/0027."""
 LEAST = 11.7
 """Evidence above which the older of two memories is marked. Figures for more: docs/decisions/0027."""
 ADDED = 2
@@ -64,9 +65,7 @@ MARKED = 4
 """Maximum number of older memories that a context marks, besides those for which it adds a newer one. A choice."""
 SURER = 1.0
 """A memory can be newer than one and older than another. It gets no mark as older if the evidence that it is newer is
-stronger by more than this, unless words or figures show a change. A choice."""
-_SENTENCES = 3
-"""Sentences of a memory that are compared, those with the most words of the question. It bounds the work."""
+stronger by more than this. A choice."""
 _NEAR = 0.7
 """Minimum share of the highest cosine at which a memory without a word in common counts as about the same thing. A
 choice."""
@@ -81,11 +80,23 @@ _ROUNDING = 1e-6
 """The same terms, added in another order, differ by less than this."""
 
 
-class Newer(NamedTuple):
-    """A newer memory about the same thing, and whether it certainly says something else."""
+_NEWER = frozenset(
+    """actually anymore bumped cancelled canceled changed changing correction dropped ended finally gone instead longer
+    moved moving never now quit raised replaced rescheduled scrapped stopped swapped switched switching update updated
+    upped
 
-    id: str
-    is_change: bool
+    abgesagt doch geändert gekündigt gewechselt jetzt mehr nunmehr statt stattdessen umgezogen verlegt verschoben
+
+    ahora cambiado cambiada cambié cambió dejé mudé ya
+    maintenant désormais changé changée déménagé déplacé déplacée plutôt annulé annulée
+    agora mudei mudou cancelado cancelada cancelei
+    adesso ora cambiato cambiata spostato spostata annullato annullata invece
+    nu verhuisd veranderd verplaatst verzet overgestapt voortaan""".split()
+)
+"""Words by which people say that something is no longer as it was, in seven languages."""
+_FOR_NOW = linear(r"\bfor now\b")
+_MOST = 4000
+"""Characters of a text that are read. It bounds the work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +104,8 @@ class _Read:
     """A hit as it is compared."""
 
     hit: Hit
-    statements: tuple[Statement, ...]
     words: frozenset[str]
-    """The stems of all statements, and figures of several digits."""
+    """The stems of its words, and figures of several digits."""
     talk_id: str
     """The chunk of the turn that it comes from; its own id if it comes from none, or was corrected by hand since."""
     links: frozenset[str]
@@ -104,65 +114,60 @@ class _Read:
     """The threads and ids of the turns that it comes from."""
     speaker: str | None
     """Who said it, of a chunk; None for other memories."""
-    is_change: bool
-    is_foreign: bool
     said_at: datetime
     memory: Memory
+    is_change: bool
+    is_foreign: bool
     has_figures: bool
     length: float
+    """The logarithm of the number of its words, plus one."""
 
 
-def newer_versions(hits: Sequence[Hit], query: str, shown: Sequence[Hit]) -> dict[str, Newer]:
-    """Maps each chosen memory that a newer one in effect replaces to the newer one.
+def newer_versions(hits: Sequence[Hit], shown: Sequence[Hit]) -> dict[str, str]:
+    """Maps each chosen memory that a newer one in effect replaces to the newer one, by their ids.
 
     The newer one may be a hit that the context does not show yet. One that only repeats the older replaces nothing.
     Only what users say is compared: agents repeat their explanations.
 
     Args:
         hits: What was found, best first.
-        query: The question.
         shown: The hits that the context shows, best first.
     """
     pairs = sorted(
-        (
-            (sum(map(mul, signs, WEIGHTS)), old, new, overtaken, signs.linked)
-            for signs, overtaken, old, new in signs_of(hits, query, shown)
-        ),
+        ((sum(map(mul, signs, WEIGHTS)), old, new, signs.linked) for signs, old, new in signs_of(hits, shown)),
         key=lambda pair: (-pair[0], pair[1].id, pair[2].id),
     )
     shown_ids = {hit.memory.id for hit in shown}
-    changed_by = {new.id for evidence, _, new, overtaken, _ in pairs if overtaken and evidence >= LEAST}
-    found: dict[str, Newer] = {}
+    found: dict[str, str] = {}
     sure: dict[str, float] = {}  # the evidence that a memory is the newer one of a pair; the highest comes first
     added: set[str] = set()
-    for evidence, old, new, overtaken, linked in pairs:
+    for evidence, old, new, linked in pairs:
         if evidence < LEAST:
             break
         is_shown = new.id in shown_ids or new.id in added
         if is_shown:
-            is_surer = overtaken or (old.id not in changed_by and sure.get(old.id, 0.0) <= evidence + SURER)
-            may_mark = is_surer and len(found) < MARKED + len(added)
+            may_mark = sure.get(old.id, 0.0) <= evidence + SURER and len(found) < MARKED + len(added)
         else:
-            may_mark = bool(linked or overtaken) and len(added) < ADDED
+            may_mark = bool(linked) and len(added) < ADDED
         # Sentences are compared last, because that takes longest.
         if not may_mark or old.id in found or restates(told_by(old), told_by(new)) == "duplicate":
             continue
         if not is_shown:
             added.add(new.id)
-        found[old.id] = Newer(new.id, overtaken)
+        found[old.id] = new.id
         sure.setdefault(new.id, evidence)
     found |= _other_parts(shown, found)
-    return {old_id: Newer(_newest(newer.id, found), newer.is_change) for old_id, newer in found.items()}
+    return {old_id: _newest(new_id, found) for old_id, new_id in found.items()}
 
 
-def _other_parts(shown: Sequence[Hit], found: Mapping[str, Newer]) -> dict[str, Newer]:
+def _other_parts(shown: Sequence[Hit], found: Mapping[str, str]) -> dict[str, str]:
     """The other parts of each long turn of which one part is marked as older: they are as old."""
     parts = [hit.memory for hit in shown if hit.memory.kind == "chunk"]
     older = {_turn(memory): found[memory.id] for memory in parts if memory.id in found}
     return {
         memory.id: older[_turn(memory)]
         for memory in parts
-        if memory.id not in found and _turn(memory) in older and older[_turn(memory)].id != memory.id
+        if memory.id not in found and _turn(memory) in older and older[_turn(memory)] != memory.id
     }
 
 
@@ -170,20 +175,19 @@ def _turn(chunk: Memory) -> tuple[str, str, str]:
     return chunk.user_id, chunk.thread_id, chunk.source_turn_ids[0]
 
 
-def _newest(memory_id: str, newer: Mapping[str, Newer]) -> str:
+def _newest(memory_id: str, newer: Mapping[str, str]) -> str:
     """The end of a chain of ever newer memories. It has one: each was said later than the one before."""
     while memory_id in newer:
-        memory_id = newer[memory_id].id
+        memory_id = newer[memory_id]
     return memory_id
 
 
-def signs_of(hits: Sequence[Hit], query: str, shown: Sequence[Hit]) -> Iterable[tuple[Signs, bool, Memory, Memory]]:
+def signs_of(hits: Sequence[Hit], shown: Sequence[Hit]) -> Iterable[tuple[Signs, Memory, Memory]]:
     """The signs of each pair: an older memory that the context shows, and a newer one. Neither only asks.
 
-    A pair is dropped once it cannot reach `LEAST`. That saves most comparisons of sentences.
-    Each entry also says whether words or figures of two sentences show a change.
+    A pair is dropped once it cannot reach `LEAST`. That saves most comparisons.
     """
-    read, asked = _read(hits), stems_of(query)
+    read = _read(hits)
     weight = _weights(read)
     rarest = max(weight.values(), default=0.0)
     top = max((one.hit.score for one in read), default=0.0) or 1.0
@@ -194,13 +198,6 @@ def signs_of(hits: Sequence[Hit], query: str, shown: Sequence[Hit]) -> Iterable[
     stating = [one for one in _without_questions(read) if one.memory.source == "user"]
     olds = [one for one in stating if one.memory.id in shown_ids]
     replacing = {one.memory.near_ids[0] for one in read if one.memory.valid_to is not None and one.memory.near_ids}
-    telling: dict[str, Sequence[Statement]] = {}
-
-    def most_relevant(one: _Read) -> Sequence[Statement]:
-        if one.memory.id not in telling:
-            telling[one.memory.id] = _most_relevant(one.statements, asked, weight)
-        return telling[one.memory.id]
-
     of_new = {
         new.memory.id: WEIGHTS.new_place / places[new.memory.id]
         + WEIGHTS.change * new.is_change
@@ -209,7 +206,9 @@ def signs_of(hits: Sequence[Hit], query: str, shown: Sequence[Hit]) -> Iterable[
         for new in stating
     }
     for old in olds:
-        lacking = LEAST - WEIGHTS.overtaken - _ROUNDING - WEIGHTS.old_score * old.hit.score / top
+        if old.talk_id in replacing:
+            continue
+        lacking = LEAST - _ROUNDING - WEIGHTS.old_score * old.hit.score / top
         for new in stating:
             missing = lacking - of_new[new.memory.id]
             if WEIGHTS.anchor * rarest + WEIGHTS.linked < missing or not _may_overtake(new, old):
@@ -221,11 +220,10 @@ def signs_of(hits: Sequence[Hit], query: str, shown: Sequence[Hit]) -> Iterable[
                 continue
             if not common and not linked and similarity[new.memory.id] < _NEAR:
                 continue
-            is_foreign = old.is_foreign or new.is_foreign
-            both = ((n, o) for n in most_relevant(new) for o in most_relevant(old)) if common else ()
-            overtaken = any(overtakes(n, o, asked) for n, o in both)
+            if (old.is_foreign or new.is_foreign) and anchor < _ANCHOR:
+                continue
             is_apart = new.said_at - old.said_at >= _LATER or new.has_figures or (linked and new.is_change)
-            if not overtaken and (old.talk_id in replacing or not is_apart or (is_foreign and anchor < _ANCHOR)):
+            if not is_apart:
                 continue
             signs = Signs(
                 old_score=old.hit.score / top,
@@ -234,26 +232,14 @@ def signs_of(hits: Sequence[Hit], query: str, shown: Sequence[Hit]) -> Iterable[
                 change=new.is_change,
                 has_figures=new.has_figures,
                 linked=linked,
-                overtaken=overtaken,
                 length=new.length,
             )
-            yield signs, overtaken, old.memory, new.memory
+            yield signs, old.memory, new.memory
 
 
 def _without_questions(read: Sequence[_Read]) -> list[_Read]:
     """The hits that do more than ask: a question replaces nothing, and nothing replaces it."""
     return [one for one in read if not only_asks(words_of(one.memory))]
-
-
-def _most_relevant(
-    statements: Sequence[Statement], asked: frozenset[str], weight: Mapping[str, float]
-) -> Sequence[Statement]:
-    """The sentences most relevant to a question; at least one."""
-    by_question = sorted(
-        statements,
-        key=lambda one: (-sum(weight[word] for word in one.stems & asked), not one.is_change, not one.values),
-    )
-    return by_question[:_SENTENCES] or [Statement(frozenset(), {}, is_change=False)]
 
 
 def _weights(read: Sequence[_Read]) -> dict[str, float]:
@@ -269,15 +255,48 @@ def _read(hits: Sequence[Hit]) -> list[_Read]:
     links = {hit.memory.id: frozenset(hit.memory.near_ids) for hit in hits}
     read = []
     for hit in hits:
-        text = told_in(told_by(hit.memory))
+        text = _told_in(told_by(hit.memory))
         memory, talk_id = hit.memory, _talk_id(hit.memory)
         turns = frozenset((memory.thread_id, turn_id) for turn_id in memory.source_turn_ids)
         speaker = speaker_of(memory) if memory.kind == "chunk" else None
         linked = links.get(talk_id, frozenset[str]())
-        numbers = (any(one.values for one in text.statements), math.log1p(len(text.words)))
-        of_turn = (linked, turns, speaker, text.is_change, text.is_foreign, memory.last_said_at, memory, *numbers)
-        read.append(_Read(hit, text.statements, text.words, talk_id, *of_turn))
+        of_text = (text.is_change, text.is_foreign, text.has_figures, math.log1p(len(text.words)))
+        read.append(_Read(hit, text.words, talk_id, linked, turns, speaker, memory.last_said_at, memory, *of_text))
     return read
+
+
+class _Told(NamedTuple):
+    """A text as it is compared."""
+
+    words: frozenset[str]
+    """The stems of its words, and its figures of several digits."""
+    is_change: bool
+    """Whether it has a word of change."""
+    has_figures: bool
+    """Whether it has a figure or a number in words."""
+    is_foreign: bool
+
+
+@lru_cache(maxsize=4096)
+def _told_in(text: str) -> _Told:
+    """Reads a text for the comparison, once: searches of one user meet the same texts again and again."""
+    said = text[:_MOST].lower()
+    words = WORD.findall(said)
+    figures = {found.replace(",", "") for found in FIGURE.findall(said)}
+    numbers = {str(NUMBERS[word]) for word in words if word in NUMBERS and word != "one"}  # "the blue one": no figure
+    of_change = not _NEWER.isdisjoint(WORD.findall(_FOR_NOW.sub(" ", said)))
+    long = frozenset(figure for figure in figures | numbers if len(figure) > 1)
+    return _Told(long | _stems(words), of_change, bool(figures or numbers), is_foreign(text))
+
+
+def _stems(words: Iterable[str]) -> frozenset[str]:
+    return frozenset(filter(None, map(_telling_stem, words)))
+
+
+@lru_cache(maxsize=65536)
+def _telling_stem(word: str) -> str | None:
+    is_telling = len(word) > 1 and not word.isdigit() and word not in QUESTION_WORDS and word not in FUNCTION_WORDS
+    return stem(word) if is_telling else None
 
 
 def _talk_id(memory: Memory) -> str:
@@ -294,26 +313,26 @@ def _may_overtake(new: _Read, old: _Read) -> bool:
     return new.speaker is None or old.speaker is None or new.speaker == old.speaker
 
 
-def with_added(shown: Sequence[Hit], found: Sequence[Hit], newer: Mapping[str, Newer]) -> list[Hit]:
+def with_added(shown: Sequence[Hit], found: Sequence[Hit], newer: Mapping[str, str]) -> list[Hit]:
     """The hits to show, best first. Each newer one that is not among them is added ahead of its older one."""
     by_id = {hit.memory.id: hit for hit in found}
     known = {hit.memory.id for hit in shown}
     added: dict[str, Hit] = {}
     for hit in shown:
-        version = newer.get(hit.memory.id)
-        if version is not None and version.id not in known:
-            added.setdefault(version.id, by_id[version.id])
+        newer_id = newer.get(hit.memory.id)
+        if newer_id is not None and newer_id not in known:
+            added.setdefault(newer_id, by_id[newer_id])
         added[hit.memory.id] = hit
     return list(added.values())
 
 
-def newest_first(shown: Sequence[Hit], newer: Mapping[str, Newer]) -> list[Hit]:
+def newest_first(shown: Sequence[Hit], newer: Mapping[str, str]) -> list[Hit]:
     """The hits in the order in which they are shown: each newer one takes the position of the older one above it."""
     by_id = {hit.memory.id: hit for hit in shown}
     ordered: dict[str, Hit] = {}
     for hit in shown:
-        version = newer.get(hit.memory.id)
-        if version is not None and version.id in by_id:
-            ordered.setdefault(version.id, by_id[version.id])
+        newer_id = newer.get(hit.memory.id)
+        if newer_id is not None and newer_id in by_id:
+            ordered.setdefault(newer_id, by_id[newer_id])
         ordered.setdefault(hit.memory.id, hit)
     return list(ordered.values())

@@ -26,7 +26,7 @@ from agent_memory.models import (
 from agent_memory.recall.archive import Conversation
 from agent_memory.recall.bm25 import Bm25, words
 from agent_memory.recall.budget import HINTS, TURNS, Fit, fit
-from agent_memory.recall.changes import Newer, newer_versions, newest_first, with_added
+from agent_memory.recall.changes import newer_versions, newest_first, with_added
 from agent_memory.recall.excerpts import shortened
 from agent_memory.recall.hints import unshown
 from agent_memory.recall.oneself import NEAREST, asks_for_all, asks_of_self
@@ -130,7 +130,7 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
         best = worth_showing(found, query, 0.0, wanted.limit, calibration, _longest(wanted), past=past)[:NEAREST]
     best = [*parts.standing, *_with_conditions(parts.conditions, best, found)]
     near = [hit for hit in _without_repeats(best) if hit.memory.id not in standing][: wanted.limit]
-    newer = {} if past else _newer(found, query, near)
+    newer = {} if past else _newer(found, near)
     shown = with_added(near, found, newer)
     profile = _profile_lines(parts.profile, query, found, shown, calibration) if shown else []
     known = bool(hits or parts.profile)
@@ -174,7 +174,7 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
 def _kept(
     lines: dict[str, list[Line]],
     shown: Sequence[Hit],
-    newer: Mapping[str, Newer],
+    newer: Mapping[str, str],
     wanted: Wanted,
     tokens: TokenCounter,
 ) -> Fit:
@@ -183,26 +183,26 @@ def _kept(
         lines["memories"] = _memory_lines(shown, newer, wanted, tokens)
         kept = fit(lines, tokens, wanted.budget, wanted.format)
         ids = {line.used["id"] for line in kept.kept["memories"]}
-        marked = {memory_id: one for memory_id, one in newer.items() if one.id in ids}
+        marked = {memory_id: newer_id for memory_id, newer_id in newer.items() if newer_id in ids}
         if len(marked) == len(newer):
             kept.kept["memories"].sort(key=lambda line: line.place)
             return kept
         newer = marked
 
 
-def _memory_lines(shown: Sequence[Hit], newer: Mapping[str, Newer], wanted: Wanted, tokens: TokenCounter) -> list[Line]:
+def _memory_lines(shown: Sequence[Hit], newer: Mapping[str, str], wanted: Wanted, tokens: TokenCounter) -> list[Line]:
     """The lines of the memories to show, each placed below a newer one about the same thing.
 
     A long turn is cut to the stretch that bears on the query. The best turns are cut only if all lines need more than
     the budget, later ones always.
     """
     places = {hit.memory.id: f"{place:03}" for place, hit in enumerate(newest_first(shown, newer))}
-    newest = {one.id for one in newer.values()}
+    newest = set(newer.values())
 
     def line_of(hit: Hit) -> Line:
         memory_id = hit.memory.id
-        is_newer, older = memory_id in newest, newer.get(memory_id)
-        line = memory_line(hit.memory, hit.score, newer=older, is_newer=is_newer, zone=wanted.zone)
+        newer_id, is_newer = newer.get(memory_id), memory_id in newest
+        line = memory_line(hit.memory, hit.score, newer_id=newer_id, is_newer=is_newer, zone=wanted.zone)
         return replace(line, place=places[memory_id])
 
     lines = [line_of(hit) for hit in shown]
@@ -271,11 +271,11 @@ def _is_recent(memory: Memory, recent: Sequence[Turn]) -> bool:
     return memory.kind == "chunk" and (memory.user_id, memory.thread_id, memory.source_turn_ids[0]) in here
 
 
-def _newer(found: Sequence[Hit], query: str, shown: Sequence[Hit]) -> dict[str, Newer]:
+def _newer(found: Sequence[Hit], shown: Sequence[Hit]) -> dict[str, str]:
     """The newer versions among memories of the same user or group: statements of others replace nothing."""
     owners = dict.fromkeys(hit.group for hit in found)
     parts = ([hit for hit in found if hit.group == owner] for owner in owners)
-    return {memory_id: newer for part in parts for memory_id, newer in newer_versions(part, query, shown).items()}
+    return {memory_id: newer_id for part in parts for memory_id, newer_id in newer_versions(part, shown).items()}
 
 
 def _profile_lines(

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 from agent_memory.models import ContextFormat, Hit, Memory, day, there
 from agent_memory.recall.archive import Conversation
-from agent_memory.recall.changes import Newer
 from agent_memory.screening.injected import BULLETS_HEADER, HEADER, NOTICE, XML_END, XML_HEADER
 from agent_memory.store.chunks import head_of
 from agent_memory.store.ids import group_of
@@ -119,7 +118,7 @@ def memory_line(
     memory: Memory,
     score: float | None = None,
     *,
-    newer: Newer | None = None,
+    newer_id: str | None = None,
     is_newer: bool = False,
     zone: tzinfo = UTC,
 ) -> Line:
@@ -128,7 +127,7 @@ def memory_line(
     Days are those in `zone`. If another line is marked as older than this one (`is_newer`), the line also shows the day
     on which it was last said again. Only that day must be later than the older line.
 
-    If the context also shows something newer about the same thing (`newer`), the line says so, and its entry in the
+    If the context also shows something newer about the same thing (`newer_id`), the line says so, and its entry in the
     report has `earlier` and `newer_id`.
     """
     note = place = ""
@@ -146,12 +145,11 @@ def memory_line(
         used["group"] = group
         shared = "shared in " + group.translate(_NO_BRACKETS)
         note = f"{note}, {shared}" if note else shared
-    if newer is not None or (memory.valid_to is not None and memory.superseded_by is not None):
+    if newer_id is not None or (memory.valid_to is not None and memory.superseded_by is not None):
         used["earlier"] = True
-    if newer is not None:
-        used["newer_id"] = newer.id
-        mark = "changed since" if newer.is_change else "earlier"
-        note = f"{note}, {mark}" if note else mark
+    if newer_id is not None:
+        used["newer_id"] = newer_id
+        note = f"{note}, earlier" if note else "earlier"
     talk = None
     if memory.kind == "chunk":
         used["kind"] = memory.kind
