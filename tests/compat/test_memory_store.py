@@ -95,7 +95,7 @@ def test_memories_are_retrieved_by_meaning_within_a_limit_a_threshold_a_type_and
     assert found(store, query, project_id="kitchen") == ["The budget for the kitchen is $4,000."]
     assert not any("Bob" in content for content in found(store, query))
     assert found(store, "zeppelin", threshold=0.99) == []
-    for wrong in ({"limit": 0}, {"threshold": 2}, {"types": ["reflective"]}):
+    for wrong in ({"limit": 0}, {"threshold": 2}, {"types": ["graph"]}):
         with pytest.raises(ValidationError):
             RetrieveOptions.model_validate({"user_id": "alice", "query": "x", **wrong})
     with pytest.raises(InvalidInput):

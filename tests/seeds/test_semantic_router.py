@@ -18,7 +18,7 @@ from scripted_model import ScriptedChat
 from simulation import simulated_time
 
 from agent_memory import AsyncMemory, Memory
-from agent_memory.compat.store import MemoryScope, MemoryStore, StoredMemory
+from agent_memory.compat.store import MemoryScope, MemoryStore, RetrieveOptions, StoredMemory
 from agent_memory.errors import ConfigurationError, InvalidInput, ModelError, NotFound
 from agent_memory.language.answers import read_answer
 from agent_memory.language.hashing import HashingEmbeddings
@@ -239,7 +239,7 @@ INSIGHTS = [
 ]
 
 
-@pytest.mark.req("S0-067", "S0-020")
+@pytest.mark.req("S0-067", "S0-020", "S0-021", "S0-022")
 def test_the_insights_of_the_document_with_a_model():
     chat = ScriptedChat()
 
@@ -258,6 +258,14 @@ def test_the_insights_of_the_document_with_a_model():
     for content in said:
         store.store(StoredMemory(user_id="user_123", content=content))
     assert sorted(one.content for one in store.reflect("user_123")) == sorted(INSIGHTS)
+    found = store.retrieve(RetrieveOptions(user_id="user_123", query=INSIGHTS[1], limit=20))
+    assert {one.memory.type for one in found} == {"semantic", "reflective"}
+    found = store.retrieve(RetrieveOptions(user_id="user_123", query=INSIGHTS[1], types=["reflective"]))
+    assert found[0].memory.content == INSIGHTS[1]
+    assert {one.memory.type for one in found} == {"reflective"}
+    assert store.get("user_123", str(found[0].memory.id)).type == "reflective"
+    with pytest.raises(InvalidInput, match="see reflect"):
+        store.store(StoredMemory(user_id="user_123", content="Lesson learned.", type="reflective"))
     store.close()
 
 
@@ -672,6 +680,10 @@ async def test_a_context_stays_within_650_tokens_however_long_the_session(turns:
         assert "$10,000" in str(told.messages)
         recent = [message["content"] for message in told.messages[1:]]
         assert recent == [said.format(n) for n in range(turns - 5, turns)]
+        for n in range(30):
+            await memory.user("user_456").remember(f"The budget for day {n} of the trip is ${n + 100}, with all meals.")
+        told = await thread.context("What's my budget for the trip?")
+        assert 600 < told.tokens <= 650
 
 
 @pytest.mark.req("S0-102", "S0-068")

@@ -311,7 +311,7 @@ def test_the_tables_of_settings(monkeypatch: pytest.MonkeyPatch):
         assert getattr(Environment().cadence, step) == 7
 
 
-@pytest.mark.req("S1-50", "S1-51", "S1-52", "S1-53", "S1-54", "S1-55")
+@pytest.mark.req("S1-50", "S1-51", "S1-52", "S1-53", "S1-54", "S1-55", "S3-44")
 def test_the_table_of_containers():
     scope = ("/user_id", "/thread_id")
     assert {spec.name: spec.partition_key_paths for spec in container_specs()} == {

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field
 from agent_memory.api.binding import IdempotencyKey, answer_once, owned, scope_of
 from agent_memory.api.errors import documented
 from agent_memory.api.identity import UserId
-from agent_memory.contract.wire import STORED, Body, Params, RouterType, StoredMemory, WireTime, as_score, as_stored
+from agent_memory.contract.wire import STORED, Body, GivenType, Params, StoredMemory, WireTime, as_score, as_stored
 from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, ModelError, NotFound, QuotaExceeded
 from agent_memory.models import Context, ForgetReceipt, Hit, Model, Receipt
 from agent_memory.recall.context import DEFAULT_BUDGET
@@ -127,7 +127,7 @@ class NewMemory(Body):
     )
 
     content: str
-    type: RouterType = "semantic"
+    type: GivenType = "semantic"
     id: str | None = Field(default=None, description="Ignored: the store makes ids.")
     project_id: str | None = None
     source: str | None = None

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from agent_memory import models
 from agent_memory.contract.wire import STORED, RouterType, StoredMemory, as_score, as_stored
-from agent_memory.errors import ModelError
+from agent_memory.errors import InvalidInput, ModelError
 from agent_memory.models import ForgetReceipt, Model, ProcessResult
 from agent_memory.sync import Memory
 
@@ -72,10 +72,12 @@ class MemoryStore:
         """Stores a memory and returns its id. A memory with the same text keeps its id.
 
         Raises:
-            InvalidInput: if a value is invalid.
+            InvalidInput: if a value is invalid, or the type is `reflective`: `reflect` draws insights.
             QuotaExceeded: if the user's tier allows no more.
             ModelError: if it could not be embedded.
         """
+        if memory.type not in STORED:
+            raise InvalidInput(f"a memory of the type {memory.type} is not stored by hand: see reflect")
         kept = self._memory.user(memory.user_id).remember(
             memory.content,
             type=STORED[memory.type],
@@ -93,11 +95,10 @@ class MemoryStore:
             InvalidInput: if an option is invalid.
             StoreUnavailable: if every part of the search failed.
         """
-        types = [STORED[name] for name in options.types or STORED]
         hits = self._memory.user(options.user_id).search(
             options.query,
             limit=options.limit,
-            types=types,
+            types=options.types,
             project_id=options.project_id,
             threshold=options.threshold,
         )

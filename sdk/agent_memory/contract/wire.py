@@ -131,11 +131,18 @@ def _is_mapping(annotation: Any) -> bool:
     return isinstance(get_origin(annotation), type) and issubclass(get_origin(annotation), Mapping)
 
 
-RouterType = Literal["episodic", "semantic", "procedural"]
+GivenType = Literal["episodic", "semantic", "procedural"]
+"""The types of memories that an application can store."""
+RouterType = Literal[GivenType, "reflective"]
 
 STORED: dict[str, RememberedType] = {"semantic": "fact", "episodic": "episodic", "procedural": "procedural"}
 """Our type for each type of that system."""
-_NAMED: dict[str, RouterType] = {"fact": "semantic", "episodic": "episodic", "procedural": "procedural"}
+_NAMED: dict[str, RouterType] = {
+    "fact": "semantic",
+    "episodic": "episodic",
+    "procedural": "procedural",
+    "reflection": "reflective",
+}
 
 
 class StoredMemory(Model):
