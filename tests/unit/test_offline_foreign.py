@@ -6,7 +6,8 @@ import pytest
 
 from agent_memory import AsyncMemory
 from agent_memory.language.offline.extract import of_turn
-from agent_memory.language.tasks import ExtractedMemory, TurnView
+from agent_memory.language.offline.reconcile import reconcile
+from agent_memory.language.tasks import ExtractedMemory, FactView, ReconcileInput, TurnView
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 THURSDAY = datetime(2026, 3, 12, 9, tzinfo=UTC)
@@ -45,6 +46,29 @@ PLAIN = [
     ("Abito a Milano con la mia famiglia.", "fact"),
     ("Mijn zoon heet Daan.", "fact"),
     ("Ik hou niet van koriander.", "preference"),
+    # somebody by name, figures, changes, illnesses
+    ("Mein Sohn Lukas spielt beim SV Kiel.", "fact"),
+    ("Meine Schwiegermutter Hildegard ist 84.", "fact"),
+    ("Unsere Vorsitzende heißt Birgit Lohmann.", "fact"),
+    ("Ma sœur Nolwenn habite à Brest.", "fact"),
+    ("Il mio commercialista si chiama Bruno.", "fact"),
+    ("Unser Beitrag liegt bei 96 Euro.", "fact"),
+    ("Der Trainer bekommt 25 € die Stunde.", "fact"),
+    ("Wir haben jetzt 352 Mitglieder.", "fact"),
+    ("Wir sind mit dem Konto zur Volksbank gewechselt.", "fact"),
+    ("Armelle n'est plus institutrice.", "fact"),
+    ("Mi suegro ya no conduce de noche.", "fact"),
+    ("Ahora trabajo en un banco.", "fact"),
+    ("Het bezorgadres is veranderd van Zwolle naar Kampen, vanaf 1 december.", "fact"),
+    ("Mein Mann hat Asthma.", "fact"),
+    ("Ramipril 5 mg morgens.", "fact"),
+    ("Ich bin Kassenwart im Turnverein.", "fact"),
+    ("Soy electricista.", "fact"),
+    ("Wir nutzen Excel für die Buchhaltung.", "fact"),
+    ("Réponds toujours en français et sans listes.", "requirement"),
+    ("Contéstame siempre con frases cortas.", "requirement"),
+    ("Du musst keine Stichpunkte mehr schreiben.", "requirement"),
+    ("Ya no hace falta que me escribas en inglés.", "requirement"),
 ]
 LEFT = [
     "Wohne ich jetzt in Leipzig?",
@@ -70,6 +94,24 @@ LEFT = [
     "Er wohnt in Leipzig.",
     "Su hermana vive en Bilbao.",
     "Ma come va?",
+    "Ich habe jetzt alles verstanden, danke.",
+    "Ich weiß es nicht mehr genau.",
+    "Ich bin der Meinung, dass das stimmt.",
+    "Das Wetter ist jetzt endlich besser.",
+    "Der Kaffee kostet hier 4 Euro.",
+    "Die Funktion wird jetzt nicht mehr aufgerufen.",
+    "Mein Chef nervt mich total.",
+    "Meine Freundin Lena lacht sich kaputt.",
+    "Ahora lo entiendo todo, gracias.",
+    "He dejado el coche en la puerta.",
+    "El servidor ya no responde.",
+    "Je ne comprends plus rien à ce truc.",
+    "J'ai arrêté la cuisson après dix minutes.",
+    "Mia madre dice che ho ragione.",
+    "Adesso funziona tutto, grazie mille.",
+    "Agora já percebi, obrigado pela ajuda.",
+    "Nu snap ik het eindelijk, bedankt.",
+    "Ya no hace falta que lo mandes.",
 ]
 
 
@@ -213,3 +255,41 @@ def test_a_dated_event_is_kept_with_its_day(text: str, day: str):
 @pytest.mark.parametrize("text", NO_EVENTS)
 def test_what_has_no_certain_day_of_the_users_own_is_no_event(text: str):
     assert of(text, THURSDAY) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("Ab Januar arbeite ich 20 Stunden.", "2027-01-01", None),
+        ("Seit August wohne ich in Halle.", "2025-08-01", None),
+        ("Ich arbeite bei der Post bis März.", None, "2026-03-01"),
+        ("Ya no trabajo en el banco, desde el lunes.", "2026-03-09", None),
+        ("Unser Termin ist verschoben auf den 21. April.", None, None),
+    ],
+)
+def test_what_is_so_from_or_to_a_time_is_dated(text: str, start: str | None, end: str | None):
+    [memory] = of(text, THURSDAY)
+    assert [day and f"{day:%Y-%m-%d}" for day in (memory.valid_from, memory.valid_to)] == [start, end]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "replaced"),
+    [
+        ("Ich wohne in Potsdam.", "Ich bin nach Kiel gezogen.", True),
+        ("J'habite à Rennes.", "On a déménagé à Cancale.", True),
+        ("Ich arbeite als Elektriker.", "Ich arbeite bei der Post.", False),
+        ("Trabajo en el banco.", "Ya no trabajo en el banco.", True),
+        ("Je travaille à la médiathèque, le mardi et le jeudi.", "J'ai quitté la médiathèque.", True),
+        ("Unsere Miete liegt bei 780 Euro.", "Unsere Miete ist jetzt 910 Euro.", True),
+        ("Unsere Miete liegt bei 780 Euro.", "Mein Lohn ist jetzt 2.910 Euro.", False),
+        ("Mi madre vive en Sevilla.", "Me he mudado a Cádiz.", False),
+        ("Meine Frau arbeitet bei Bosch.", "Ich arbeite nicht mehr bei Bosch.", False),
+        ("Contéstame siempre con frases cortas.", "Ya no hace falta que contestes con frases cortas.", True),
+        ("Contéstame siempre con frases cortas.", "Ya no hace falta que contestes en inglés.", False),
+        ("Ich wohne mit meiner Frau Rima in Bonn.", "Ich bin nach Kiel gezogen.", False),
+    ],
+)
+def test_a_change_retires_what_it_names_and_no_more(older: str, newer: str, replaced: bool):
+    views = [FactView(ref=text, kind=of(text, AT)[0].kind, content=text, said_at=AT) for text in (older, newer)]
+    views[1] = views[1].model_copy(update={"said_at": THURSDAY})
+    assert bool(reconcile(ReconcileInput(facts=views[::-1])).contradictions) == replaced

@@ -53,6 +53,8 @@ _SETS = linear(
 )
 _FIRST = linear(rf"^{POLITE}(?:{FROM_NOW_ON},? )?{POLITE}(?:{ALWAYS}|{NEVER}) (?P<verb>\w+)", re.I)
 _AFTER = linear(rf"^{POLITE}{FROM_NOW_ON},? {POLITE}(?:do not |don't |only )?(?P<verb>\w+)", re.I)
+_BEHIND_VERB = linear(rf"^{POLITE}(?P<verb>\p{{L}}+)(?:-\p{{L}}+)?(?: \p{{L}}+){{0,2}} (?:{ALWAYS}|{NEVER})\b", re.I)
+"""The same behind a verb that shapes answers: "Réponds toujours en français"."""
 _ANYWHERE = linear(rf"^{POLITE}(?P<verb>\w+)\b.*(?:\b{FROM_NOW_ON}\b|\bbitte (?:immer|nie|nur)\b)", re.I)
 _CONDITION = linear(
     r"\b(?:when(?:ever)?|if|(?:every|each|any) ?time) (?:i|we|you)\b(?P<what>[^.;!?,]*)"
@@ -80,11 +82,13 @@ _OF_ANSWERS = frozenset(
     start begin end finish explain summarize summarise show mention quote round convert translate be stay avoid assume
     check confirm warn tell make provide offer sign spell refer prefix abbreviate
     antworte antworten schreib schreibe sprich rede verwende nutze benutze gib nenne duze sieze sag fasse
-    responde escribe habla usa utiliza trata da di incluye réponds répondez écris parle utilise tutoie donne inclus cite
+    responde contesta escribe habla usa utiliza trata da di incluye réponds répondez écris parle utilise tutoie donne
+    inclus cite
     rispondi scrivi parla dai dimmi includi dammi responda escreva fale trate dê inclua antwoord schrijf spreek gebruik
     noem geef""".split()
 )
 """Verbs that shape answers, so that an instruction with one of them applies to all questions."""
+_ACCENTS = str.maketrans("áéíóú", "aeiou")
 _PAST_OR_GERUND = ("ed", "ing")
 _NO_VERBS = (
     SMALL_WORDS
@@ -144,7 +148,17 @@ def standing_instruction(sentence: str) -> Instruction | None:
 def _ordered(text: str) -> str | None:
     """The verb of an order that is to last; None if there is none."""
     match = _FIRST.search(text) or _AFTER.search(text) or _ANYWHERE.search(text)
-    return match["verb"].lower() if match is not None and _is_order(match["verb"]) else None
+    if match is None:
+        match = _BEHIND_VERB.search(text)
+        if match is None or not is_of_answers(match["verb"]):
+            return None
+    return match["verb"].lower() if _is_order(match["verb"]) else None
+
+
+def is_of_answers(verb: str) -> bool:
+    """Whether an order shapes answers by its verb, to which Spanish and Italian join a pronoun ("contéstame")."""
+    bare = verb.lower().translate(_ACCENTS)
+    return not _OF_ANSWERS.isdisjoint({verb.lower(), bare, bare.removesuffix("me"), bare.removesuffix("mi")})
 
 
 def _orders_when(text: str, condition: re.Match[str]) -> bool:

@@ -100,9 +100,14 @@ _FORM = linear(
 """Words about the form of answers, so that a wish with one of them holds for all answers."""
 
 
+def is_form(text: str) -> bool:
+    """Whether a text is about the form of answers."""
+    return _FORM.search(text) is not None
+
+
 def wish(sentence: str) -> Instruction | None:
     """The wish about answers in a user's sentence; None if there is none, or if it is for one time only."""
     text = " ".join(sentence.replace("’", "'").split()).rstrip(".! ")
     if text.endswith("?") or _WISHED.search(text) is None or _NO_WISH.search(text) or _ONCE.search(text):
         return None
-    return Instruction(text, "", is_general=_FORM.search(text) is not None or _ADDRESS.search(text) is not None)
+    return Instruction(text, "", is_general=is_form(text) or _ADDRESS.search(text) is not None)

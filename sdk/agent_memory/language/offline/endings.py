@@ -15,6 +15,7 @@ from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.grammar import parse
 from agent_memory.language.offline.text import expand
 from agent_memory.text.patterns import bounded, either, plain_words
+from agent_memory.text.wishes import is_form
 
 _END = (
     rf"(?=[,;.!]|$| {either('now today yesterday last this next in on at since because after as for so and but')}\b"
@@ -101,6 +102,14 @@ _ALLOWED = bounded(
     r"|(?P<fine>[a-z-]+) (?:is|are) (?:fine|ok|okay|allowed|welcome)(?: again| now)?)",
     re.I,
 )
+_WITHDRAWN = bounded(
+    r"^(?:(?:and|so|ok|okay|now|also),? )*(?:(?:you|u) (?:can|may) (?:now )?(?:stop|drop|forget|skip|ignore) "
+    r"|(?:you|u) (?:do not|no longer) (?:need|have) to |(?:there is )?no (?:more )?need (?:for|to) "
+    r"|(?P<own>(?:i )?(?:do not|no longer) need ))(?P<what>[^,;.!]+?)(?P<lasting> any ?more| now"
+    r"| from now on)?[.!]*(?:,|$)",
+    re.I,
+)
+_LIMITED = bounded(r"\b(?:when|only|unless|except|until|if|today|this time|yet)\b", re.I)
 _FORBIDDEN = bounded(r"\b(?:do not|never|avoid|stop|without|no)\b(?P<what>[^,;.]*)", re.I)
 _ABLE_AGAIN = bounded(
     r"^(?:i|we|my \w+|(?-i:[A-Z])\w+) can (?:eat|drink|have|walk|run|drive|work|fly|swim|lift|play)\b"
@@ -161,6 +170,16 @@ def permission(text: str) -> Permission | None:
         return None
     word = found["verb"] or found["liked"] or found["fine"]
     return Permission(word.lower().rstrip("s"), "again" in plain.lower())
+
+
+def withdrawn(text: str) -> str | None:
+    """What a sentence says that is no longer wanted ("no need for the British spelling any more")."""
+    plain = expand(text).strip()
+    found = None if _LIMITED.search(plain) else _WITHDRAWN.search(plain)
+    if found is None:
+        return None
+    is_lasting = not found["own"] and (found["lasting"] or "no longer" in plain)
+    return found["what"] if is_lasting or is_form(found["what"]) else None
 
 
 def prohibition(text: str) -> tuple[str, ...]:

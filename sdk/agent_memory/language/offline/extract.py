@@ -12,7 +12,6 @@ from agent_memory.language.offline import (
     context,
     endings,
     foreign,
-    foreign_events,
     kinds,
     procedures,
     replies,
@@ -87,12 +86,9 @@ def _memories(own: Sequence[Sentence], turn: TurnView, before: list[TurnView]) -
     said = [sentence.text for content in mine for sentence in reversed(statements.own_sentences(content))]
     abroad = is_foreign(turn.content) or any(map(is_foreign, said[:_NOTES]))
     for sentence in own:
-        found = foreign.told(sentence.text)
+        found = foreign.told(sentence.text, turn.created_at)
         if found and not (among_people and found[0].kind == "requirement"):
-            yield from ((sentence.start, _foreign(turn, one, nearest_first)) for one in found)
-            continue
-        if happens := foreign_events.event(sentence.text, turn.created_at):
-            yield sentence.start, _foreign_event(turn, sentence.text, happens)
+            yield from ((sentence.start, _foreign(turn, one)) for one in found)
             continue
         if abroad and speech.is_in_doubt(sentence.text):
             continue
@@ -125,19 +121,14 @@ def _judged(
     return _memory(turn, text, context.tidy(context.with_dates(text, moments)), kind, clause, moments)
 
 
-def _foreign(turn: TurnView, found: foreign.Told, nearest_first: list[str]) -> ExtractedMemory:
-    """A memory of a sentence in another language than English."""
-    moments = context.moments(found.text, turn.created_at, nearest_first)
-    said = context.tidy(context.with_dates(found.said, moments))
-    memory = _memory(turn, found.text, said, found.kind, None, moments)
-    return memory.model_copy(update={"importance": found.importance})
-
-
-def _foreign_event(turn: TurnView, text: str, happens: Moment) -> ExtractedMemory:
-    """A memory of a dated event in another language than English, with its day."""
-    said = f"{text.rstrip(' .!')} ({happens.label})."
-    memory = _memory(turn, text, context.tidy(said), "fact", None, ())
-    return memory.model_copy(update={"valid_from": happens.first})
+def _foreign(turn: TurnView, found: foreign.Told) -> ExtractedMemory:
+    """A memory of a sentence in another language than English, that of an event with its day."""
+    day = found.happens
+    said = f"{found.said.rstrip(' .!')} ({day.label})." if day else found.said
+    start, end = context.dating("", [] if day else foreign.bounds(found.text, turn.created_at), None, found.kind)
+    memory = _memory(turn, found.text, context.tidy(said), found.kind, None, ())
+    dated = {"valid_from": day.first if day else start, "valid_to": end}
+    return memory.model_copy(update={"importance": found.importance, **dated})
 
 
 def _memory(

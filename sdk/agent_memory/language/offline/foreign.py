@@ -1,201 +1,72 @@
-"""What users say of themselves in German, Spanish, French, Italian, Portuguese and Dutch, if they say it plainly.
+"""What users tell in German, Spanish, French, Italian, Portuguese and Dutch, if they tell it plainly.
 
-Each form stands at the start of a sentence and in the present: who people are, where they live and work, what their
-health and diet demand, what they like, who their family is, and standing instructions. All else is left to the raw
-talk, because the rules do not parse these languages.
+The rules do not parse these languages. They know how a plain sentence begins ("ich wohne in …"), and otherwise keep a
+sentence if it has a subject that is known from its first words, and something that is asked for later: an illness, the
+name of somebody, a figure, a change or a certain day. Wishes, requests, conditions and guesses are left to the raw
+talk.
 """
 
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
+from agent_memory.language.offline import foreign_words as forms
 from agent_memory.language.offline.text import straighten
 from agent_memory.models import FactKind
+from agent_memory.text import dates
+from agent_memory.text.calendar_words import FOREIGN_TIMES, with_english_calendar, with_english_near_times
+from agent_memory.text.dates import Moment
 from agent_memory.text.instructions import standing_instruction
 from agent_memory.text.languages import is_foreign
-from agent_memory.text.patterns import Linear, bounded, either, linear
+from agent_memory.text.patterns import WORD, Linear, either, linear
+from agent_memory.text.stop_words import FUNCTION_WORDS
 from agent_memory.text.wishes import wish
 
 _LONGEST = 200
 """In characters. A choice."""
+_LEAST = 3
+"""Words besides the time, below which a sentence tells too little to be understood alone. A choice."""
+_SHORTEST, _STEM = 4, 6
+"""Letters of a word that two sentences can share, and how many of them are compared. Choices."""
+_MOST_LEFT = 2
+"""Words of an instruction that a withdrawal need not repeat: its verb, and how much. A choice."""
 _IMPORTANCE = {"vital": 0.75, "requirement": 0.65, "fact": 0.5, "preference": 0.5}
 """As in English (`kinds.importance_of`)."""
-
-
-class _Forms(NamedTuple):
-    """How sentences in one language begin. `KIN` and `HEALTH` stand for the words of these tables."""
-
-    opening: str
-    """What may stand before."""
-    kin: str
-    health: str
-    vital: str
-    name: str
-    home: str
-    fact: str
-    preference: str
-    unsure: str
-    """Words of a guess, a condition or a joke."""
-
-
-_LANGUAGES = (
-    _Forms(
-        opening="übrigens also ja nein und aber hallo",
-        kin="frau mann sohn tochter mutter vater bruder schwester freundin freund partnerin partner chefin chef oma opa"
-        " hund katze kind",
-        health="allergisch vegetarierin? vegetarisch veganerin? vegan laktoseintolerant schwanger diabetikerin?"
-        " asthmatikerin? taub blind",
-        vital="ich bin (?:auch )?HEALTH|meine? KIN(?: \\w+)? ist HEALTH"
-        "|ich habe (?:eine )?(?:\\w*allergie|\\w*unverträglichkeit|diabetes|asthma|zöliakie|migräne|epilepsie)",
-        name="ich hei(?:ß|ss)e|mein name ist",
-        home="(?:ich (?:wohne|lebe)|wir (?:wohnen|leben))NOW (?:in|bei|auf)"
-        "|(?:jetzt|nun|seit [\\w.]+) (?:wohne|lebe) ich (?:in|bei|auf)"
-        "|(?:ich bin|wir sind) (?:[\\w.]+ ){0,3}nach [\\w-]+ (?:um)?gezogen",
-        fact="ich komme aus|(?:ich wohne|ich lebe|wir wohnen)NOW mit|ich arbeiteNOW (?:als|bei|in|im|für)"
-        "|ich bin (?:\\d+ jahre alt|verheiratet|geschieden|verwitwet|linkshänderin?)"
-        "|(?:meine?|unsere?) KIN (?:hei(?:ß|ss)t|wohnt|lebt|arbeitet)",
-        preference="ich (?:mag|liebe|hasse|bevorzuge|verabscheue)|ich (?:esse|trinke) (?:keine?n?|nur|kaum)"
-        "|meine? lieblings\\w+ (?:ist|sind|hei(?:ß|ss)t)",
-        unsure="vielleicht wahrscheinlich eventuell würde hätte wäre wenn",
-    ),
-    _Forms(
-        opening="por_cierto sí no pues y pero hola bueno oye ahora",
-        kin="mujer marido hij[oa] madre padre herman[oa] novi[oa] pareja jef[ea] abuel[oa] perr[oa] gat[oa] espos[oa]"
-        " suegr[oa]",
-        health="alérgic[oa] vegetarian[oa] vegan[oa] cel[ií]ac[oa] diabétic[oa] asmátic[oa] intolerante sord[oa]"
-        " cieg[oa]",
-        vital="(?:yo )?(?:soy|me he hecho|me hice) HEALTH|mi KIN(?: \\w+)? es HEALTH"
-        "|tengo (?:alergia|diabetes|asma|epilepsia|migrañas|intolerancia)",
-        name="(?:yo )?me llamo|mi nombre es",
-        home="(?:yo )?(?:(?:vivo|vivimos)NOW en|me (?:mudé|he mudado) a|nos (?:mudamos|hemos mudado) a)"
-        "|ya no (?:vivo|vivimos) en [\\p{L} ]+, (?:ahora (?:vivo|vivimos) en|me mudé a|nos mudamos a)",
-        fact="(?:yo )?(?:soy de|trabajoNOW (?:en|de|como|para)|tengo \\d+ años"
-        "|soy (?:zurd[oa]|solter[oa]|viud[oa])|estoy (?:casad[oa]|divorciad[oa]))"
-        "|(?:mi|nuestr[oa]) KIN (?:se llama|vive en|trabaja)",
-        preference="(?:a mí )?(?:no )?me (?:gustan?|encantan?)"
-        "|(?:yo )?(?:odio|detesto|prefiero|adoro|no (?:como|bebo|tomo|soporto))",
-        unsure="quiz[aá]s? tal_vez sería si jaja\\w*",
-    ),
-    _Forms(
-        opening="au_fait oui non et mais bonjour maintenant",
-        kin="femme mari fils fille mère père frère sœur soeur copine copain compagne? chef chienn?e? chatt?e?"
-        " grand-mère grand-père belle-mère beau-père",
-        health="allergique végétarienn?e? végane? végétalien(?:ne)? intolérante? diabétique asthmatique enceinte"
-        " sourde? aveugle cœliaque",
-        vital="je suis(?: devenue?)? HEALTH|(?:mon|ma) KIN(?: \\w+)? est HEALTH"
-        "|j'ai (?:une allergie|une intolérance|du diabète|de l'asthme|de l'épilepsie)",
-        name="je m'appelle|mon nom est",
-        home="j'habite|nous habitons|on habite|(?:je vis|nous vivons)NOW (?:à|en|au|aux|dans)"
-        "|j'ai déménagé (?:à|en|au|aux)|je me suis installée? (?:à|en|au)",
-        fact="je viens d\\w+|j'ai \\d+ ans"
-        "|je travaille (?:à|en|au|aux|chez|comme|pour|dans)|je suis (?:mariée?|divorcée?|gauch(?:er|ère))"
-        "|(?:mon|ma|notre) KIN (?:s'appelle|habite|vit|travaille)",
-        preference="j'(?:aime|adore)|je (?:n'aime pas|déteste|préfère|ne (?:mange|bois|supporte))",
-        unsure="peut-être serait si mdr",
-    ),
-    _Forms(
-        opening="comunque sì no e ma ciao ora adesso",
-        kin="moglie marito figli[oa] madre padre fratello sorella fidanzat[oa] compagn[oa] capo nonn[oa] cane gatt[oa]"
-        " mamma papà suocer[oa]",
-        health="allergic[oa] vegetarian[oa] vegan[oa] celiac[oa] diabetic[oa] asmatic[oa] intollerante incinta"
-        " sord[oa]",
-        vital="(?:io )?sono(?: diventat[oa])? HEALTH|(?:il |la )?mi[oa] KIN(?: \\w+)? è HEALTH"
-        "|ho (?:un'allergia|il diabete|l'asma|l'epilessia|un'intolleranza)",
-        name="(?:io )?(?:mi chiamo|il mio nome è)",
-        home="(?:io )?(?:(?:abito|vivo|abitiamo|viviamo)NOW (?:a|in)|(?:mi sono|ci siamo) trasferit[oai] (?:a|in))",
-        fact="(?:io )?(?:vengo da|ho \\d+ anni"
-        "|lavoroNOW (?:come|in|a|al|alla|per|presso)|sono (?:sposat[oa]|divorziat[oa]|mancin[oa]))"
-        "|(?:il |la )?(?:mi[oa]|nostr[oa]) KIN (?:si chiama|abita|vive|lavora)",
-        preference="(?:a me )?(?:non )?mi (?:piace|piacciono)"
-        "|(?:io )?(?:odio|detesto|preferisco|adoro|non (?:mangio|bevo|sopporto))",
-        unsure="forse sarebbe se boh",
-    ),
-    _Forms(
-        opening="aliás sim não e mas olá agora",
-        kin="mulher marido filh[oa] mãe pai irmão irmã namorad[oa] parceir[oa] chefe avó avô cão gat[oa] espos[oa]"
-        " sogr[oa] cachorro",
-        health="alérgic[oa] vegetarian[oa] vegan[oa] celíac[oa] diabétic[oa] asmátic[oa] intolerante surd[oa] ceg[oa]",
-        vital="(?:eu )?sou HEALTH|(?:o |a )?(?:meu|minha) KIN(?: \\w+)? é HEALTH"
-        "|(?:eu )?tenho (?:alergia|diabetes|asma|epilepsia|intolerância)",
-        name="(?:eu )?(?:chamo-me|me chamo|(?:o )?meu nome é)",
-        home="(?:eu )?(?:(?:moro|vivo|moramos|vivemos)NOW (?:em|no|na)|(?:me )?mudei(?:-me)? para|mudámo-nos para)",
-        fact="(?:eu )?(?:sou d[eoa]"
-        "|trabalhoNOW (?:em|como|no|na|para)|tenho \\d+ anos|sou (?:casad[oa]|solteir[oa]|canhot[oa]))"
-        "|(?:o |a )?(?:meu|minha|nosso|nossa) KIN (?:chama-se|se chama|mora|vive|trabalha)",
-        preference="(?:eu )?(?:não )?gosto d\\w+|(?:eu )?(?:adoro|odeio|detesto|prefiro|não (?:como|bebo|suporto))",
-        unsure="talvez seria se kkk\\w*",
-    ),
-    _Forms(
-        opening="trouwens ja nee en maar hoi",
-        kin="vrouw man zoon dochter moeder vader broer zus vriendin? partner baas oma opa hond kat kind",
-        health="allergisch vegetari[ëe]r vegetarisch veganist vegan lactose-?intolerant zwanger diabeet doof blind",
-        vital="ik ben HEALTH|mijn KIN(?: \\w+)? is HEALTH"
-        "|ik heb (?:een )?(?:\\w*allergie|diabetes|astma|epilepsie|migraine)",
-        name="ik heet|mijn naam is",
-        home="(?:ik (?:woon|leef)|(?:we|wij) wonen)NOW in"
-        "|(?:nu|sinds \\w+) woon ik in|(?:ik ben|we zijn) verhuisd naar",
-        fact="ik kom uit|ik werkNOW (?:als|bij|in|voor)"
-        "|ik ben (?:\\d+ jaar|getrouwd|gescheiden|linkshandig)|(?:mijn|onze|ons) KIN (?:heet|woont|werkt)",
-        preference="ik (?:houd? (?:niet )?van|haat|verkies|(?:eet|drink) (?:geen|alleen|nooit))",
-        unsure="misschien zou als",
-    ),
-)
+_EXACT = frozenset({"day", "week", "weekend"})
+_DAYS = {day.removesuffix("s") for day in FOREIGN_TIMES}
+_SUBJECTS = ("name", "home", "work")
+_PARTICULAR = linear(r"\d|\s\p{Lu}")
 
 
 class _Patterns(NamedTuple):
-    vital: Linear
-    name: Linear
-    home: Linear
-    fact: Linear
-    preference: Linear
+    words: frozenset[str]
+    begins: dict[str, Linear]
     unsure: Linear
+    mine: Linear
+    past: Linear
+    other: Linear
+    denied: Linear
 
 
-_NOW = "(?: (?:jetzt|nun|inzwischen|mittlerweile|auch|ahora|ya|maintenant|ora|adesso|agora|nu|ook))?"
-
-
-def _patterns(forms: _Forms) -> _Patterns:
-    words = {"KIN": either(forms.kin), "HEALTH": either(forms.health), "NOW": _NOW}
-    starts = rf"^(?:{either(forms.opening)}[, ]+){{0,3}}"
-
+def _patterns(language: forms.Language) -> _Patterns:
     def start(form: str) -> Linear:
-        for name, pattern in words.items():
-            form = form.replace(name, pattern)
-        return linear(rf"{starts}(?:{form})(?:\W|$)", re.I)
+        for name, words in {"KIN": forms.KIN, "HEALTH": forms.HEALTH, "NOW": forms.NOW}.items():
+            form = form.replace(name, words)
+        return linear(rf"{forms.STARTS}(?:{form})(?:\W|$)", re.I)
 
-    unsure = linear(rf"[?¿\"“„«]|(?:^|\W)(?:{either(forms.unsure)}|haha\w*|lol)(?:\W|$)", re.I)
-    return _Patterns(
-        vital=start(forms.vital),
-        name=start(forms.name),
-        home=start(forms.home),
-        fact=start(forms.fact),
-        preference=start(forms.preference),
-        unsure=unsure,
-    )
+    def anywhere(form: str) -> Linear:
+        return linear(rf"(?:^|[^\p{{L}}'-])(?:{form})(?:[^\p{{L}}]|$)", re.I)
+
+    begins = {name: start(getattr(language, name)) for name in ("vital", *_SUBJECTS, "fact", "preference")}
+    unsure, other, denied = (anywhere(either(one)) for one in (language.unsure, language.other, language.denied))
+    words = frozenset(language.words.split())
+    return _Patterns(words, begins, unsure, anywhere(language.mine), anywhere(language.past), other, denied)
 
 
-_PATTERNS = [_patterns(forms) for forms in _LANGUAGES]
-_AND = bounded(
-    r",? (?:und|y|et|e|en) (?=(?P<verb>wohne|lebe|arbeite|bin|woon|werk|ben)\b"
-    r"|(?:ich|ik|j'|je|vivo|trabajo|soy|abito|lavoro|sono|moro|trabalho|sou)\b)",
-    re.I,
-)
-"""Where a second statement of the same speaker begins. A German or Dutch verb lacks its subject there."""
-_POINTING = either("""
-    es das ihn sie dich euch dies\\w* mein_leben eso esto este esta que ça cela ce cette questo questa che disso disto
-    isso isto dit dat deze je jou lo
-""")
-_DUTCH = ("woon", "werk", "ben")
-_CONTRAST = linear(r"[,;] (?:aber|doch|pero|mais|ma|mas|maar)\s", re.I)
-_DANGLING = bounded(
-    rf"^(?:\S+ ){{0,2}}(?:mag|liebe|hasse|gustan?|encantan?|odio|detesto|prefiero|adoro|j'aime|j'adore|déteste|préfère"
-    rf"|piace|piacciono|preferisco|gosto|odeio|prefiro|van|haat)(?: pas| mucho| molto| muito| beaucoup| sehr)?"
-    rf"(?:$|[.!,]| {_POINTING}(?:$|[ .!,]))",
-    re.I,
-)
-"""A liking of something that only another sentence names."""
+_PATTERNS = [_patterns(language) for language in forms.LANGUAGES]
 
 
 class Told(NamedTuple):
@@ -204,7 +75,8 @@ class Told(NamedTuple):
     Attributes:
         text: The words that tell it, as they stand in the sentence.
         said: The same, with the subject if that stands before an "and".
-        subject: What has one value at a time ("name", "home"); empty for all else.
+        subject: What has one value at a time ("name", "home", "work"); empty for all else.
+        happens: The day of an event.
     """
 
     kind: FactKind
@@ -212,10 +84,11 @@ class Told(NamedTuple):
     text: str
     said: str
     subject: str = ""
+    happens: Moment | None = None
 
 
 @lru_cache(maxsize=1024)
-def told(text: str) -> tuple[Told, ...]:
+def told(text: str, said_at: datetime) -> tuple[Told, ...]:
     """The memories of a sentence; none if it says nothing plainly, or is English."""
     if len(text) > _LONGEST or text.rstrip().endswith("?"):
         return ()
@@ -223,28 +96,141 @@ def told(text: str) -> tuple[Told, ...]:
     if is_foreign(text) and (standing_instruction(order) or standing_instruction(text) or wish(text)):
         order = order if standing_instruction(order) else text
         return (Told("requirement", _IMPORTANCE["requirement"], order, order),)
-    whole = text[: contrast.start()] if (contrast := _CONTRAST.search(text)) else text
-    joint = _AND.search(straighten(whole))
+    if forms.WITHDRAWN.search(straighten(text)) and forms.FORM.search(text) and not forms.QUOTED.search(text):
+        return (Told("requirement", _IMPORTANCE["requirement"], text, text),)
+    whole = text[: contrast.start()] if (contrast := forms.CONTRAST.search(text)) else text
+    joint = forms.AND.search(straighten(whole))
     if joint is not None:
         first, second = whole[: joint.start()], whole[joint.end() :]
-        pronoun = "" if joint["verb"] is None else "Ik " if joint["verb"].lower() in _DUTCH else "Ich "
-        both = [_one(first, first), _one(second, f"{pronoun}{second}")]
+        pronoun = "" if joint["verb"] is None else "Ik " if joint["verb"].lower() in forms.DUTCH else "Ich "
+        both = [_plain(first, first), _plain(second, f"{pronoun}{second}")]
         if all(both):
             return tuple(one for one in both if one is not None)
-    one = _one(whole, whole)
+    one = _plain(whole, whole) or _other(text, said_at)
     return () if one is None else (one,)
 
 
-def _one(text: str, said: str) -> Told | None:
+def _plain(text: str, said: str) -> Told | None:
+    """What a sentence tells that begins in a form that says what it is about."""
     plain = straighten(said).strip()
     for language in _PATTERNS:
-        if language.unsure.search(plain):
+        if language.unsure.search(plain) or forms.QUOTED.search(plain):
             continue
-        if language.vital.search(plain):
+        name = next((name for name, form in language.begins.items() if form.search(plain)), "")
+        if name == "vital":
             return Told("fact", _IMPORTANCE["vital"], text, said)
-        for subject in ("name", "home", "fact"):
-            if getattr(language, subject).search(plain):
-                return Told("fact", _IMPORTANCE["fact"], text, said, "" if subject == "fact" else subject)
-        if language.preference.search(plain) and not _DANGLING.search(plain):
+        if name == "preference" and not forms.DANGLING.search(plain):
             return Told("preference", _IMPORTANCE["preference"], text, said)
+        if name and name != "preference":
+            return Told("fact", _IMPORTANCE["fact"], text, said, name if name in _SUBJECTS else "")
     return None
+
+
+def _other(text: str, said_at: datetime) -> Told | None:
+    """What any other sentence tells."""
+    plain = straighten(text).strip()
+    if forms.QUOTED.search(plain) or not is_foreign(plain):
+        return None
+    said = plain.casefold().split()
+    language = max(_PATTERNS, key=lambda one: sum(word in one.words for word in said))
+    if language.unsure.search(plain) or language.other.search(plain):
+        return None
+    if happens := _event(plain, said_at, language):
+        return Told("fact", _IMPORTANCE["fact"], text, text, happens=happens)
+    if forms.PASSING.search(plain) or (forms.SOMEBODY.search(plain) and not forms.OWN.search(plain)):
+        return None
+    if forms.ILL.search(plain):
+        return Told("fact", _IMPORTANCE["vital"], text, text)
+    return Told("fact", _IMPORTANCE["fact"], text, text) if _is_told(plain, language) else None
+
+
+def _is_told(plain: str, language: _Patterns) -> bool:
+    """Whether a sentence names somebody, or gives a thing of the speaker's a figure or a change."""
+    mine, thing = language.mine.search(plain), forms.THING.search(plain)
+    by_name = not thing and forms.NOW_SO.match(plain) is None and forms.BY_NAME.search(plain) is not None
+    own = bool(mine or by_name or forms.OWN.search(plain))
+    words = WORD.findall(plain.casefold())
+    measured = any(map(str.isdigit, plain)) or any(word.removesuffix("s") in _DAYS for word in words)
+    if forms.CHANGED.search(plain) or (mine and forms.ONWARD.search(plain)):
+        return own or bool(thing and measured)
+    if forms.NOW_SO.search(plain):
+        of_person = by_name or forms.OWNER.search(plain) is not None
+        return (measured and bool(own or thing)) or of_person or bool(mine and forms.LASTING.search(plain))
+    if language.past.search(plain):
+        return False
+    of_kin = forms.OF_KIN.search(plain)
+    if of_kin and of_kin["verb"].casefold() not in forms.SAYING and _PARTICULAR.search(plain[of_kin.end() :]):
+        return True
+    if forms.NAMED.search(plain):
+        return True
+    return bool(own or (thing and not forms.PRICED.search(plain))) and forms.FIGURE.search(plain) is not None
+
+
+def _event(plain: str, said_at: datetime, language: _Patterns) -> Moment | None:
+    """The day of an event that a sentence tells, if it is certain."""
+    if forms.MOVED.search(plain) or language.denied.search(plain):
+        return None
+    # "Hier" is "here" in German and Dutch, so the calendar words leave it out.
+    day = forms.HIER.sub("yesterday", plain) if language is _PATTERNS[forms.FRENCH] else plain
+    english = with_english_near_times(with_english_calendar(day))
+    told = forms.NO_VERBS.sub(" ", plain)
+    moments = dates.find(english, said_at, "past" if language.past.search(told) else "future")
+    if len(moments) != 1:
+        return None
+    [moment] = moments
+    before, behind = english[: moment.start], english[moment.start + len(moment.phrase) :]
+    clause = f"{before.rpartition(', ')[2]} {behind.partition(', ')[0]}".strip()  # "So ein Sonntag, ich liebe es"
+    to_come = any(map(str.isdigit, moment.phrase)) and moment.first is not None and moment.first > said_at
+    of_thing = to_come and forms.DATED.search(plain)
+    if not (language.mine.search(forms.NO_VERBS.sub(" ", clause)) or of_thing):
+        return None
+    # "Guten Morgen" and "por la mañana" are no days; at the start, the words are.
+    sure = moment.phrase != "today" and (moment.phrase != "tomorrow" or not before) and not forms.ASIDE.search(before)
+    tells = len(WORD.findall(f"{before} {behind}")) >= _LEAST
+    return moment if sure and tells and moment.first and moment.grain in _EXACT else None
+
+
+def bounds(text: str, said_at: datetime) -> list[Moment]:
+    """The times from or to which a sentence says that something is so: "seit Montag", "bis März"."""
+    said = forms.UNTIL.sub(r"\1until ", forms.FROM.sub(r"\1from ", forms.SINCE.sub(r"\1since ", straighten(text))))
+    if forms.MOVED.search(said):
+        return []
+    english = with_english_near_times(with_english_calendar(said))
+    since = [moment for moment in dates.find(english, said_at, "past") if moment.role == "since"]
+    return since + [one for one in dates.find(english, said_at, "future") if one.role in {"from", "until"}]
+
+
+def replaces(newer: Told, older: Told) -> bool:
+    """Whether a memory says that what an older one told is no longer so. A memory that claims more stays."""
+    new, old = straighten(newer.said), straighten(older.said)
+    if older.kind == newer.kind == "requirement":
+        said = _words(new.partition(",")[0]) & _words(old)
+        return forms.WITHDRAWN.search(new) is not None and bool(said) and len(_words(old) - said) <= _MOST_LEFT
+    if _owner(new) != _owner(old) or older.kind != "fact":
+        return False
+    changed = (forms.CHANGED.search(new) or forms.NOW_SO.search(new)) is not None
+    shared = _words(new) & _words(old)
+    left = len(_words(old) - shared)
+    if older.subject and newer.subject == older.subject:
+        of_more = forms.WITH_KIN.search(old) and not forms.WITH_KIN.search(new)
+        return _words(new) != _words(old) and (changed or newer.subject != "work") and not of_more
+    if forms.LEFT.search(new):
+        return bool(shared) and (left <= 1 or older.subject == "work")
+    figures = [{*forms.NUMBER.findall(one)} for one in (new, old)]
+    measured = forms.FIGURE.search(new) and forms.FIGURE.search(old)
+    moved = changed and forms.MOVED.search(new)
+    return bool(shared and left <= 1 and (measured or moved) and all(figures) and figures[0] != figures[1])
+
+
+def _owner(plain: str) -> str:
+    """Whom a sentence is about, by its first words: one of the speaker's people, somebody by name, or the speaker."""
+    found = forms.OWNER.search(plain)
+    return (found["kin"] or "")[:_STEM].casefold() if found else ""
+
+
+@lru_cache(maxsize=1024)
+def _words(text: str) -> frozenset[str]:
+    """The words that carry a sentence, without their endings."""
+    words = (word.casefold() for word in WORD.findall(text) if word.isalpha())
+    dull = FUNCTION_WORDS | forms.UNSAID | FOREIGN_TIMES
+    return frozenset(word[:_STEM] for word in words if len(word) >= _SHORTEST and word not in dull)

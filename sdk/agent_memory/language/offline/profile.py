@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from typing import Literal
 
-from agent_memory.language.offline import foreign, kinds, slots
+from agent_memory.language.offline import kinds, slots
 from agent_memory.language.offline.grammar import parse
 from agent_memory.language.offline.reconcile import Statement, contradiction, duplicates, read, same_claim
 from agent_memory.language.offline.speech import is_standing_order
@@ -26,7 +26,7 @@ Section = Literal["personal", "preferences", "current_work", "environment", "con
 SECTIONS: tuple[Section, ...] = ("personal", "preferences", "current_work", "environment", "constraints")
 
 _OWN = linear(r"^(?:[^:]{1,40}: )?(?:i|im|we|my|our)\b|^(?:name|role|job|pronouns|address|timezone|tz): ", re.I)
-_SPEAKER = linear(r"^[^:]{1,40}: ")
+_IDENTITY = frozenset({"live", "work", "name"})
 _YEARLY = linear(r"\b(?:birthday|bday|anniversary|born)\b", re.I)
 _UNDER_WAY = bounded(r"^(?:[^:]{1,40}: )?\S+ (?:am|are|is) (?:\w+ )?\w+ing\b", re.I)
 _WHO = linear(r"\b(?:my (?:\w+ )?name is|call me|^name:)\b", re.I)
@@ -65,7 +65,7 @@ def profile(data: ProfileInput) -> ProfileOutput:
     for section in SECTIONS:
         for line in getattr(earlier, section):
             statement = read(FactView(ref="earlier", kind="fact", content=line, said_at=_LONG_AGO))
-            abroad = _subjects(statement) if _abroad(line) else set()
+            abroad = _subjects(statement) if statement.abroad else set()
             is_gone = any(_says(statement, other) for other in gone) or (abroad and abroad <= told)
             if not is_gone and not any(contradiction(newer, statement) for newer in newest_first):
                 _add(sections[section], statement)
@@ -77,17 +77,17 @@ def profile(data: ProfileInput) -> ProfileOutput:
 def _rank(statement: Statement) -> bool:
     """Who somebody is and what concerns their health stands before all else, however long ago it was said."""
     text = statement.fact.content
-    return not (_WHO.search(text) or kinds.importance_of(text, "fact") >= _VITAL or _is_vital_abroad(text))
+    is_identity = any(one.subject for one in statement.abroad) or any(
+        claim.owner == "self" and claim.topic <= _IDENTITY and claim.values for claim in statement.claims
+    )
+    return not (
+        is_identity or _WHO.search(text) or kinds.importance_of(text, "fact") >= _VITAL or _is_vital_abroad(statement)
+    )
 
 
-def _is_vital_abroad(text: str) -> bool:
+def _is_vital_abroad(statement: Statement) -> bool:
     """Whether a sentence in another language than English is about somebody's health or diet."""
-    return any(one.importance >= _VITAL for one in _abroad(text))
-
-
-def _abroad(text: str) -> tuple[foreign.Told, ...]:
-    """What a fact says in another language than English, without the name of its speaker."""
-    return foreign.told(_SPEAKER.sub("", text))
+    return any(one.importance >= _VITAL for one in statement.abroad)
 
 
 def _lasts(statement: Statement) -> bool:
@@ -96,9 +96,9 @@ def _lasts(statement: Statement) -> bool:
     clause, plain = parse(text), expand(text)
     if kind == "procedural":
         return is_standing_order(text)
-    if _is_dated(statement) and not _YEARLY.search(text):
+    if any(one.happens for one in statement.abroad) or (_is_dated(statement) and not _YEARLY.search(text)):
         return False
-    if kind == "requirement" or _abroad(text):
+    if kind == "requirement" or statement.abroad:
         return True
     if clause is None:
         return kind == "preference" or _LIMITS.search(plain) is not None
@@ -127,12 +127,14 @@ def _is_dated(statement: Statement) -> bool:
 def section_of(statement: Statement) -> Section:
     """Where a fact belongs."""
     kind, text = statement.fact.kind, statement.fact.content
-    if kind == "requirement" or (kind != "preference" and (_LIMITS.search(text) or _is_vital_abroad(text))):
+    if kind == "requirement" or (kind != "preference" and (_LIMITS.search(text) or _is_vital_abroad(statement))):
         return "constraints"
     if kind == "preference":
         return "preferences"
     if kind == "procedural" or _EQUIPMENT.search(text):
         return "environment"
+    if any(one.subject == "work" for one in statement.abroad):
+        return "current_work"
     ours = not any("." in claim.owner for claim in statement.claims)
     return "current_work" if ours and (kind in {"context", "decision"} or _WORK.search(text)) else "personal"
 
@@ -140,7 +142,7 @@ def section_of(statement: Statement) -> Section:
 def _subjects(statement: Statement) -> set[tuple[str, frozenset[str]]]:
     """What a statement gives a value that lasts: whose, and of what."""
     subjects = {(claim.owner, claim.topic) for claim in statement.claims if claim.values and claim.lasting}
-    return subjects | {("self", frozenset([one.subject])) for one in _abroad(statement.fact.content) if one.subject}
+    return subjects | {("self", frozenset([one.subject])) for one in statement.abroad if one.subject}
 
 
 def _add(section: list[Statement], statement: Statement) -> None:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from agent_memory.language.offline import claims as reading, lexicon, values
+from agent_memory.language.offline import claims as reading, foreign, lexicon, values
 from agent_memory.language.offline.claims import ENDED, ONE_AT_A_TIME, Claim, Verdict
-from agent_memory.language.offline.endings import Permission, lifts, permission, prohibition
+from agent_memory.language.offline.endings import Permission, lifts, permission, prohibition, withdrawn
 from agent_memory.language.offline.speech import is_standing_order
 from agent_memory.language.offline.text import canon, canons, content_stems, expand, stems, tokens
 from agent_memory.language.offline.values import Value
@@ -33,11 +33,15 @@ _FILLERS = canons(
     lexicon.ADVERBS | lexicon.CHANGING | lexicon.words("big huge fan name call live base date day report")
 )
 """Stems that do not make another statement: adverbs, and what a claim implies ("is named")."""
+_SPEAKER = bounded(r"^[^:]{1,40}: ")
 _FROM_NOW = bounded(r"\b(?:from now on|always)\b", re.I)
 _SHORTEST_CHOICE = 3
 """Words of a standing instruction whose choice can be told from the rest. A choice."""
 _UNCHOSEN = lexicon.words("a an the please now from on instead always")
 _FORBIDDING = bounded(r"\b(?:not|never|no|without)\b", re.I)
+_FORMING = canons(lexicon.COMMANDS)
+_MOST_LEFT = 3
+"""Words of an instruction that a withdrawal need not repeat: its verb, and for what. A choice."""
 _CHOICES = (
     lexicon.words("english german french spanish italian portuguese dutch polish russian chinese japanese korean"),
     lexicon.words("aisle window middle"),
@@ -58,6 +62,8 @@ class Statement:
         choice: The words of a standing instruction that forbids nothing; none for other facts.
         allowed: What it allows.
         forbidden: The words of what it forbids.
+        withdrawn: The stems of what it says is no longer wanted of answers.
+        abroad: What it tells in another language than English.
     """
 
     fact: FactView
@@ -67,6 +73,8 @@ class Statement:
     choice: tuple[str, ...] = ()
     allowed: Permission | None = None
     forbidden: tuple[str, ...] = ()
+    withdrawn: frozenset[str] = frozenset()
+    abroad: tuple[foreign.Told, ...] = ()
 
 
 def reconcile(data: ReconcileInput) -> ReconcileOutput:
@@ -89,8 +97,10 @@ def read(fact: FactView) -> Statement:
     """Reads one fact."""
     times = tuple(moment.label for moment in dates.find(fact.content, fact.said_at))
     text = fact.content
-    claims, forbidden = reading.read(text, fact.said_at), prohibition(text)
-    return Statement(fact, claims, times, content_stems(text), _choice(text), permission(text), forbidden)
+    abroad = foreign.told(_SPEAKER.sub("", text), fact.said_at)
+    claims, forbidden = () if abroad else reading.read(text, fact.said_at), prohibition(text)
+    gone = content_stems(withdrawn(text) or "") - _FORMING
+    return Statement(fact, claims, times, content_stems(text), _choice(text), permission(text), forbidden, gone, abroad)
 
 
 def _with_presumed_topics(statements: list[Statement]) -> list[Statement]:
@@ -108,6 +118,12 @@ def contradiction(newer: Statement, older: Statement) -> Verdict | None:
     """Whether two facts cannot both be true now. A fact that claims more than what is excluded stays."""
     if (newer.allowed and lifts(newer.allowed, older.forbidden)) or _is_other_choice(newer.choice, older.choice):
         return "update"
+    if newer.withdrawn and newer.withdrawn <= older.stems and is_standing_order(older.fact.content):
+        return "update" if not older.withdrawn and len(older.stems - newer.withdrawn) <= _MOST_LEFT else None
+    if newer.abroad and older.abroad:
+        return (
+            "update" if all(any(foreign.replaces(new, old) for new in newer.abroad) for old in older.abroad) else None
+        )
     about = older.stems
     told = [claim for claim in older.claims if claim.topic != ENDED]
     changes = [claim for claim in newer.claims if claim.topic != ENDED or _gone(claim) <= about]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from agent_memory.language.offline import lexicon
+from agent_memory.language.offline.endings import withdrawn
 from agent_memory.language.offline.text import expand, straighten
 from agent_memory.text.instructions import standing_instruction
 from agent_memory.text.languages import LETTERS, is_foreign
@@ -148,7 +149,11 @@ def is_planted(text: str) -> bool:
 def is_standing_order(text: str) -> bool:
     """Whether a text asks for something to be so from now on ("Always answer in metric")."""
     plain = expand(text).strip().rstrip(".! ")
-    if _TO_YOU.search(plain) or is_planted(plain):
+    if is_planted(plain):
+        return False
+    if withdrawn(text) is not None:
+        return True
+    if _TO_YOU.search(plain):
         return False
     return standing_instruction(text) is not None or wish(plain) is not None
 
