@@ -14,7 +14,7 @@ from agent_memory.errors import ModelError
 from agent_memory.language.tasks import ExtractInput
 from agent_memory.models import Turn, now
 from agent_memory.settings import Limits
-from agent_memory.steps.over_turns import MOST_IN_A_ROW, MOST_KEPT, Refusals
+from agent_memory.steps.over_turns import ONE_BY_ONE, MOST_KEPT, Refusals
 
 
 @pytest.fixture
@@ -107,11 +107,21 @@ async def test_a_model_that_refuses_everything_is_soon_asked_once_a_range(memory
     given_up, facts = await run(memory, said(48))
     assert facts == 0
     assert sorted(given_up) == sorted(f"t{n}" for n in range(48))
-    assert len(model.asked) <= MOST_IN_A_ROW * (1 + math.log2(16)) + 48 / 16 + 1
+    # Five turns alone, then two, four, eight and more together; ranges have sixteen.
+    assert len(model.asked) <= (ONE_BY_ONE + 4) * (1 + math.log2(16)) + 48 / 16
     chat.outputs["extract"] = model._output  # and when it answers again, all can be had
     for letter in await memory.dead_letters():
         await memory.replay(letter.id)
     assert len(await memory.user("ada").memories()) == 48
+
+
+async def test_many_refused_turns_in_a_row_take_few_others_with_them(memory: AsyncMemory, chat: ScriptedChat):
+    Refusing(chat, "poison")
+    bad = range(3, 3 + ONE_BY_ONE + 2)
+    given_up, facts = await run(memory, said(32, bad))
+    assert {f"t{n}" for n in bad} <= set(given_up)
+    assert len(given_up) <= len(bad) + 1
+    assert facts == 32 - len(given_up)
 
 
 async def test_two_refused_turns_apart_cost_two_turns(memory: AsyncMemory, chat: ScriptedChat):
@@ -157,10 +167,14 @@ def test_what_is_known_narrows_and_widens():
     assert Refusals.of(known.to_extra()) == known
 
 
-def test_refused_turns_with_others_between_them_are_not_in_a_row():
-    refused = Refusals(in_a_row=MOST_IN_A_ROW - 1)
-    assert refused.given_up([]).is_everything
-    assert not refused.passed(1).given_up([]).is_everything
+def test_the_more_is_refused_in_a_row_the_more_is_given_up_together():
+    refused, given_up = Refusals(), []
+    for _ in range(ONE_BY_ONE + 3):
+        given_up.append(refused.together)
+        refused = refused.given_up([])
+    assert given_up == [1] * ONE_BY_ONE + [2, 4, 8]
+    assert refused.passed(1).together == 1
+    assert Refusals(in_a_row=1_000_000).together < 1_000_000
 
 
 def test_of_many_refused_turns_the_newest_ids_are_kept():

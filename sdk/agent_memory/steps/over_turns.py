@@ -27,9 +27,11 @@ from agent_memory.steps.step import Draft, Effects, Step, Thinker, finish
 from agent_memory.store.documents import Document, to_document
 from agent_memory.text.patterns import linear
 
-MOST_IN_A_ROW = 2
-"""Consecutive refused turns after which whole ranges are given up: then the model refuses everything, and finding the
-turn would cost as many calls as there are turns. A choice."""
+ONE_BY_ONE = 5
+"""Consecutive refused turns that are given up one by one. After them twice as many turns are given up together each
+time, because to isolate every turn would cost several calls a turn if a model refuses everything. A choice."""
+_MOST_DOUBLINGS = 16
+"""More than any range has. It keeps the number small in a thread of which everything is refused."""
 MOST_KEPT = 20
 """Refused turns that are remembered: more than a model ever sees before a range."""
 _NAME = "refusals"
@@ -43,7 +45,7 @@ class Refusals(Model):
     within: int = Field(
         default=0, description="How many of the next turns are known to hold a refused one; 0 if none is known."
     )
-    in_a_row: int = Field(default=0, description="How many turns were refused one after another, up to now.")
+    in_a_row: int = Field(default=0, description="How many inputs were refused one after another, up to now.")
     turns: list[str] = Field(
         default_factory=list, description="Digests of the ids of the newest refused turns; no model sees them again."
     )
@@ -58,9 +60,9 @@ class Refusals(Model):
         return {_NAME: self.model_dump()} if self != Refusals() else {}
 
     @property
-    def is_everything(self) -> bool:
-        """Whether the model seems to refuse everything."""
-        return self.in_a_row >= MOST_IN_A_ROW
+    def together(self) -> int:
+        """How many refused turns are given up together: more, the more were refused before them."""
+        return 1 << min(max(self.in_a_row - ONE_BY_ONE + 1, 0), _MOST_DOUBLINGS)
 
     @property
     def width(self) -> int | None:
@@ -165,7 +167,7 @@ async def think_over_turns(
 
     A turn that cannot be processed becomes a dead letter: it stays visible, and the others are processed. To find it,
     the range is halved until the turn is alone, at most log2(turns) calls; `Refusals` remembers where it is. If a model
-    refuses one turn after another, whole ranges become dead letters. So does a turn that is too much work.
+    refuses one turn after another, several become one dead letter. A turn that is too much work becomes one, too.
 
     Raises:
         ModelError: if a model is unavailable, or a replay failed again; nothing advances then.
@@ -190,7 +192,7 @@ async def think_over_turns(
             return None
         try:
             derived = await _derived(
-                step, tools, request, found, derive, last=failed_alone, whole=refusals.is_everything
+                step, tools, request, found, derive, last=failed_alone, together=refusals.together
             )
         except TryNarrower as narrower:
             spent += narrower.usage
@@ -229,12 +231,12 @@ class _Derived:
 
 
 async def _derived(
-    step: Step, tools: Tools, request: StepRequest, found: TurnRange, derive: Derive, *, last: bool, whole: bool
+    step: Step, tools: Tools, request: StepRequest, found: TurnRange, derive: Derive, *, last: bool, together: int
 ) -> _Derived:
     """The result of a step for a range, or its dead letter.
 
-    If our own code fails on a single turn, the turn is tried once more; with `last`, this is that second try. With
-    `whole` a refused range is given up as a whole.
+    If our own code fails on a single turn, the turn is tried once more; with `last`, this is that second try. A refused
+    range of at most `together` turns is given up as a whole.
     """
     replay = request.dead_letter_id is not None
     fit, letters = _within_bounds(step, tools, request, found.turns)
@@ -255,7 +257,7 @@ async def _derived(
             raise final from error
         if answer is None:
             logger.warning("%s failed on %d turns of %s", step.name, len(fit), request.user_id, exc_info=True)
-        if not (last if answer is None else found.covered <= 1 or whole):
+        if not (last if answer is None else found.covered <= together):
             raise TryNarrower(Usage.model_validate(final.cost)) from error
         letters.append(make_dead_letter(request, step.name, fit, final))
         effects, refused = nothing, True
