@@ -14,7 +14,7 @@ from agent_memory.errors import ModelError
 from agent_memory.language.tasks import ExtractInput
 from agent_memory.models import Turn, now
 from agent_memory.settings import Limits
-from agent_memory.steps.over_turns import ONE_BY_ONE, MOST_KEPT, Refusals
+from agent_memory.steps.over_turns import MOST_KEPT, ONE_BY_ONE, Refusals
 
 
 @pytest.fixture
