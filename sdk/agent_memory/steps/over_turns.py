@@ -191,9 +191,7 @@ async def think_over_turns(
         if found.cursor == found.before.cursor and request.dead_letter_id is None:
             return None
         try:
-            derived = await _derived(
-                step, tools, request, found, derive, last=failed_alone, together=refusals.together
-            )
+            derived = await _derived(step, tools, request, found, derive, last=failed_alone, together=refusals.together)
         except TryNarrower as narrower:
             spent += narrower.usage
             failed_alone = found.covered <= 1
