@@ -439,6 +439,18 @@ async def test_an_agent_remembers_alice(memory: AsyncMemory):
     assert await agent(memory, "basic", "another").load_memory() == []
 
 
+@pytest.mark.req("S2-44")
+async def test_initializing_an_agent_opens_a_memory_that_is_closed():
+    memory = AsyncMemory.local(cadence=NEVER)
+    talking = agent(memory, "basic")
+    assert not memory.enabled
+    await talking.initialize()
+    assert memory.enabled
+    await talking.chat("My name is Alice")
+    assert len(await talking.load_memory()) == 2
+    await memory.close()
+
+
 async def test_a_model_that_fails_loses_nothing_and_may_be_asked_again(memory: AsyncMemory):
     asked: list[Said] = []
 

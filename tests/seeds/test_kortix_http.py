@@ -196,6 +196,7 @@ async def test_the_table_of_tiers(
     await memory.assign_tier("acct", tier)
     stats = await answer(http, "GET", "/api/memory/stats")
     assert (stats["max_memories"], stats["retrieval_limit"], stats["tier_name"]) == (most, limit, tier)
+    assert stats["memory_enabled"] is (tier != "free")
     listed = await answer(http, "GET", "/api/memory/memories")
     assert listed == {"memories": [], "total": 0, "page": 1, "limit": 50, "pages": 0}
 

@@ -103,7 +103,16 @@ def test_each_switch_and_figure_counts(monkeypatch: pytest.MonkeyPatch, tmp_path
     )
 
 
-@pytest.mark.parametrize("given", ["memory: [", "- a", "memory: {milvus: {dimension: 1024}}", "external_models: [{}]"])
+@pytest.mark.req("S0-076")
+def test_models_of_other_roles_may_have_any_form():
+    others = "  - llm_provider: vllm\n  - model_role: guardrail\n    llm_endpoint: {address: other}\n"
+    assert read_router_config(PRINTED + others) == read_router_config(PRINTED)
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["memory: [", "- a", "memory: {milvus: {dimension: 1024}}", "external_models: [{model_role: memory_rewrite}]"],
+)
 def test_what_is_no_configuration_is_refused(given: str):
     with pytest.raises(InvalidInput):
         read_router_config(given)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from agent_memory.errors import InvalidInput
 from agent_memory.settings import NO_MODEL, RECALL_PREFIX, ChatRole, role_variable
@@ -51,9 +51,16 @@ class _Model(BaseModel):
     temperature: float | None = None
 
 
+def _for_memory(models: Any) -> Any:
+    """The models with a role of memory; the others may have any form."""
+    if not isinstance(models, list):
+        return models
+    return [one for one in models if isinstance(one, Mapping) and one.get("model_role") in ROLES]
+
+
 class _Config(BaseModel):
     memory: _Memory = Field(default_factory=_Memory)
-    external_models: list[_Model] = Field(default_factory=list)
+    external_models: Annotated[list[_Model], BeforeValidator(_for_memory)] = Field(default_factory=list)
 
 
 def read_router_config(given: Mapping[str, Any] | str | Path) -> dict[str, str]:
@@ -86,7 +93,7 @@ def read_router_config(given: Mapping[str, Any] | str | Path) -> dict[str, str]:
         f"{RECALL_PREFIX}DEFAULT_THRESHOLD": memory.default_similarity_threshold,
         "FACT_EXTRACTION_EVERY_N": memory.extraction_batch_size,
     }
-    models = {ROLES[one.model_role]: one for one in config.external_models if one.model_role in ROLES}
+    models = {ROLES[one.model_role]: one for one in config.external_models}
     for role in ROLES.values():
         settings |= _of_role(role, models.get(role))
     return {name: str(value) for name, value in settings.items() if value is not None}
