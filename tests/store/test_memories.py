@@ -38,6 +38,8 @@ async def test_remember_get_update_and_history(memory: AsyncMemory):
             await alice.update(first.id, **other)
     with pytest.raises(InvalidInput):
         await alice.update(second.id, content=" ")
+    third = await alice.update(second.id, content="Allergic to cashews")
+    assert third.metadata == {}, "the reason was that of the version before"
     with pytest.raises(NotFound):
         await alice.get("fact_none")
 

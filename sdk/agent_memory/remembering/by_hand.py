@@ -29,6 +29,8 @@ from agent_memory.store.scope_documents import extraction_of, note_replaced
 from agent_memory.store.static import refuse_static
 
 USUAL: tuple[str, ...] = get_args(FactKind)
+EDIT_REASON = "edit_reason"
+"""Where a correction's metadata has its reason."""
 
 
 async def kind_and_data(
@@ -287,6 +289,7 @@ async def _follow_up(desk: Desk, old: Memory, new: Memory) -> None:
 def _version(old: Memory, content: str, marks: Mapping[str, Any], reason: str | None) -> Memory:
     """A new version of a memory, before it is screened."""
     clock = now()
+    metadata = {name: value for name, value in old.metadata.items() if name != EDIT_REASON}
     return old.model_copy(
         update={
             "data": None,  # it was about the earlier words
@@ -302,7 +305,7 @@ def _version(old: Memory, content: str, marks: Mapping[str, Any], reason: str | 
             "model": None,
             "prompt_version": None,
             "supersedes_ids": [old.id],
-            "metadata": old.metadata | ({"edit_reason": reason} if reason else {}),
+            "metadata": metadata | ({EDIT_REASON: reason} if reason else {}),
         }
     )
 
