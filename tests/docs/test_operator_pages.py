@@ -8,6 +8,7 @@ import pytest
 
 from agent_memory import AsyncMemory
 from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.language.minilm import MiniLMEmbeddings
 from agent_memory.language.offline import OfflineChat
 from agent_memory.settings import RecallSettings
 from infra_check.check import faults_of
@@ -28,6 +29,15 @@ def test_the_store_is_encrypted_and_backed_up_and_the_page_says_how_to_restore_i
 @pytest.mark.req("S2-57")
 def test_no_key_opens_anything_that_is_deployed():
     assert list(faults_of(nothing_takes_keys, Project(ROOT))) == []
+
+
+@pytest.mark.req("S0-077")
+def test_the_choice_of_an_embedding_model_is_explained():
+    page = (ROOT / "docs/how-to/choose-models.md").read_text().partition("## Choose an embedding model")[2]
+    advice = page.partition("\n## ")[0]
+    assert f"with {MiniLMEmbeddings().dimensions} numbers" in advice
+    assert f"without an entry the usual {RecallSettings().default_threshold}" in advice
+    assert "AGENT_MEMORY_RECALL_THRESHOLDS" in advice
 
 
 @pytest.mark.req("S3-48")

@@ -97,6 +97,14 @@ def test_the_four_roles_and_no_other(toolkit: MemoryToolkit):
         toolkit.add_local("alice", "t1", "narrator", "Once upon a time.")
 
 
+@pytest.mark.req("S1-04", "S1-07")
+def test_one_memory_is_written_directly_with_what_it_is_given(toolkit: MemoryToolkit):
+    called = {"tool_name": "seats", "tool_call_id": "call_1"}
+    id = toolkit.add_cosmos("alice", "t1", "tool", "2 seats", metadata=called, memory_id="turn-1")
+    (turn,) = toolkit.get_thread("alice", "t1")
+    assert (id, turn.id, turn.content, turn.metadata) == ("turn-1", "turn-1", "2 seats", called)
+
+
 @pytest.mark.req("S1-06", "S1-08", "S1-61", "S1-62")
 def test_what_is_local_is_in_this_process_alone_until_it_is_pushed(toolkit: MemoryToolkit):
     first = toolkit.add_local("alice", "t1", "user", "I prefer aisle seats.", metadata={"tool_name": "x"})
@@ -139,7 +147,7 @@ def test_a_thread_gives_its_most_recent_k_oldest_first(toolkit: MemoryToolkit):
     assert len(toolkit.get_memories("alice", memory_types=["turn"])) == 4
 
 
-@pytest.mark.req("S1-05", "S1-09", "S1-10", "S1-12", "S1-13", "S1-14", "S1-15", "S1-17", "S1-58")
+@pytest.mark.req("S1-05", "S1-09", "S1-10", "S1-12", "S1-13", "S1-14", "S1-15", "S1-17", "S1-23", "S1-58")
 def test_the_table_of_short_term_and_long_term_memory(toolkit: MemoryToolkit):
     tell(toolkit)
     assert toolkit.generate_user_summary("alice") is None
@@ -167,6 +175,8 @@ def test_the_table_of_short_term_and_long_term_memory(toolkit: MemoryToolkit):
     assert any("Lisbon" in line for line in profile.personal)
     hit, *_ = toolkit.search_cosmos("Which seat does she want on a plane?", "alice", memory_types=["fact"])
     assert hit.memory.content == "I prefer aisle seats"
+    assert len(toolkit.search_cosmos("aisle seats in Lisbon", "alice")) > 1
+    assert len(toolkit.search_cosmos("aisle seats in Lisbon", "alice", top_k=1)) == 1
     said = toolkit.search_cosmos("Which seat does she want on a plane?", "alice", memory_types=["turn"])
     assert "user: I prefer aisle seats, and I live in Lisbon." in said[0].memory.content
     assert {hit.memory.type for hit in said} == {"episodic"}
