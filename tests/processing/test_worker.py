@@ -214,6 +214,29 @@ async def test_draining_goes_on_as_long_as_it_gets_further(chat: ScriptedChat):
 
 
 @simulated_time
+async def test_what_is_due_is_done_while_turns_are_written_faster_than_they_are_counted(
+    chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch
+):
+    cadence = Cadence(extract=1, summarize=0, profile=0, reconcile=0, idle_seconds=0)
+    count, end = worker.count_turns, asyncio.get_running_loop().time() + 60
+    async with opened(chat, cadence=cadence) as memory:
+        alice, bob = memory.user("alice"), memory.user("bob")
+
+        async def slowly(*given: Any) -> Any:
+            await asyncio.sleep(0.4)
+            if asyncio.get_running_loop().time() < end:
+                await bob.thread("t1").add("user", "good morning")
+            return await count(*given)
+
+        monkeypatch.setattr(worker, "count_turns", slowly)
+        await alice.thread("t1").add("user", "fact: I live in=Lisbon, since May")
+        await asyncio.sleep(10)
+        assert [fact.content for fact in await alice.memories()] == ["I live in=Lisbon, since May"]
+        assert asyncio.get_running_loop().time() < end
+        assert await memory.drain() == 0
+
+
+@simulated_time
 async def test_a_failure_is_repeated_soon_even_if_the_sweep_of_idle_threads_succeeds(chat: ScriptedChat):
     cadence = Cadence(extract=1, summarize=0, profile=0, reconcile=0, idle_seconds=60)
     chat.fault = lambda task, call: ModelError("busy", retryable=True, retry_after=0) if call == 1 else None

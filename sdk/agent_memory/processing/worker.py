@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -80,7 +81,7 @@ class Pace:
     `poll` is the wait for new turns if nobody wakes the worker. `retry` is the wait after a failure; it doubles with
     each failure in a row, up to `longest`. `clock` is the time between looks at the clock of deepening. `tidy` is the
     time between deletions of expired data in a store file; they are rarer if they take long. `shutdown` is how long
-    `stop` waits for running work.
+    `stop` waits for running work. `counting` is how long new turns are counted before what they make due is done.
     """
 
     poll: float = 1.0
@@ -89,6 +90,7 @@ class Pace:
     clock: float = 60.0
     tidy: float = 5.0
     shutdown: float = 2.0
+    counting: float = 1.0
 
 
 class Worker:
@@ -198,7 +200,7 @@ class Worker:
                     if failed:
                         await finish_intents(self._tools.store)
                         await finish_deletions(self._tools.store, self.counters, self._activities)
-                    touched = await self._count_new_turns()
+                    touched = await self._count_new_turns(self._pace.counting)
                     quiet = self._cadence.idle_seconds
                     sweep = failed or (quiet > 0 and loop.time() - last_sweep >= min(quiet, 30.0))
                     pending = await self.counters.pending() if sweep else touched
@@ -249,17 +251,27 @@ class Worker:
 
         return asyncio.create_task(carried_out(), name=f"agent-memory-{name}")
 
-    async def _count_new_turns(self) -> list[ThreadCounter]:
-        """Advances the counters by the new turns of the change feed; returns the counters that changed."""
-        store = self._tools.store
+    async def _count_new_turns(self, seconds: float = math.inf) -> list[ThreadCounter]:
+        """Advances the counters by the new turns of the change feed; returns the counters that changed.
+
+        After `seconds`, the other turns are left to the next cycle, which then begins at once: turns may be written
+        faster than they are counted, and the feed would never end.
+        """
+        store, loop = self._tools.store, asyncio.get_running_loop()
+        end = loop.time() + seconds
         parts = await feed_parts(store)
         touched: dict[tuple[str, str], ThreadCounter] = {}
         for part in parts:
-            async for page, continuation in store.changes(part["range"], part.get("continuation"), PAGE):
-                counters = await count_turns(self._tools, self.counters, page)
-                touched |= {(counter.user_id, counter.thread_id): counter for counter in counters}
-                part["continuation"] = continuation
-                await store.upsert(LEASES, {"id": FEED_LEASE, "parts": parts})
+            changes = store.changes(part["range"], part.get("continuation"), PAGE)
+            async with contextlib.aclosing(changes):
+                async for page, continuation in changes:
+                    counters = await count_turns(self._tools, self.counters, page)
+                    touched |= {(counter.user_id, counter.thread_id): counter for counter in counters}
+                    part["continuation"] = continuation
+                    await store.upsert(LEASES, {"id": FEED_LEASE, "parts": parts})
+                    if loop.time() >= end:
+                        self._awake.set()
+                        break
         return list(touched.values())
 
     async def _run_due(self, counters: Sequence[ThreadCounter]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -399,7 +399,7 @@ class Store:
 
     async def changes(
         self, feed_range: Document, continuation: str | None, page_size: int, container: str = TURNS
-    ) -> AsyncIterator[tuple[list[Document], str]]:
+    ) -> AsyncGenerator[tuple[list[Document], str]]:
         """Pages of one part of the change feed, each with the continuation after it, until there are no more.
 
         A continuation stays valid when its partition splits.
