@@ -334,7 +334,7 @@ async def test_a_whole_request_of_a_responses_endpoint_is_understood(http: httpx
         assert (await http.post(f"/v1/memory/{path}", json=request | {"input": items[:1]})).status_code == 400
 
 
-@pytest.mark.req("S0-070", "S0-038", "S0-109")
+@pytest.mark.req("S0-022", "S0-038", "S0-070", "S0-109")
 async def test_every_field_of_memory_config_has_its_effect(http: httpx.AsyncClient):
     for number in range(8):
         await keep(http, f"Budget number {number} for the Hawaii trip is ${number + 1},000.")
