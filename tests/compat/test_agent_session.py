@@ -315,6 +315,12 @@ async def test_documents_are_indexed_in_pieces_beside_conversations(memory: Asyn
         await agent.knowledge_base.add_document("empty", "  ")
     assert await agent.knowledge_base.delete_document("handbook") == pieces
     assert await agent.list_documents("documents") == []
+    smaller = {"knowledge_base": KNOWLEDGE | {"chunk_size": 300, "chunk_overlap": 40}}
+    other = session(memory, ARCHIVING | {"resource_config": smaller})
+    assert other.knowledge_base is not None
+    await other.knowledge_base.add_document("handbook", text)
+    listed = await other.list_documents("documents", limit=50)
+    assert sorted(one.content for one in listed) == sorted(chunks(text, 300, 40))
 
 
 def test_pieces_of_a_text_overlap_and_lose_nothing():

@@ -183,6 +183,21 @@ async def test_twenty_research_topics_compress_by_themselves(memory: AsyncMemory
     assert (await talking.diagnose()).tokens <= 5000
 
 
+@pytest.mark.req("S2-04", "S2-05", "S2-21", "S2-22", "S2-48")
+@pytest.mark.parametrize(("threshold", "keep"), [(100, 3), (200, 5)])
+async def test_above_the_threshold_as_many_messages_stay_as_the_profile_says(
+    memory: AsyncMemory, threshold: int, keep: int
+):
+    talking = agent(memory, profile_with(threshold_tokens=threshold, recent_messages_to_keep=keep))
+    said, before = list[str](), 0
+    while not (history := await talking.load_memory()) or history[0]["role"] != "system":
+        before = (await talking.diagnose()).tokens
+        said.append(f"Message {len(said)} is about gardens and trees.")
+        await talking.save_memory("user", said[-1])
+    assert [message["content"] for message in history[1:]] == said[-keep:]
+    assert before <= threshold < before + 20, "one message has less than 20 tokens"
+
+
 @pytest.mark.req("S2-26", "S2-06")
 async def test_what_is_archived_is_what_leaves_the_view(memory: AsyncMemory):
     talking = agent(memory, profile_with(threshold_tokens=150, recent_messages_to_keep=6, archive_conversations=True))
