@@ -836,3 +836,51 @@ def test_two_subjects_are_not_cut_apart() -> None:
 def test_months_end_at_their_end_and_what_starts_lies_ahead(text: str, first: str | None, last: str | None) -> None:
     memory = the_one(text)
     assert [at and at.date().isoformat() for at in (memory.valid_from, memory.valid_to)] == [first, last]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Mum's moved in with us.",
+        "Omar's left the group, new baby.",
+        "Dean quit so it's just me and the lad till Christmas.",
+        "Deploy freeze from 14 December to 4 January",
+        "Putting the day rate up to 310.",
+        "I started a new job today.",
+        "Can you please email me rather than text",
+        "No need for the British spelling any more.",
+        "You can drop the bullet points.",
+    ],
+)
+def test_what_short_or_loose_words_tell_is_kept(text: str) -> None:
+    assert the_one(text).quote == text.rstrip()
+
+
+def test_a_name_behind_a_joining_word_is_whose_it_is() -> None:
+    assert the_one("And Eileen's number has changed: 0117 496 0377.").content.startswith("Eileen's number")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My knees are killing me today.",
+        "Mum would love a cat but I said no.",
+        "Anna's left foot hurts.",
+        "Everything's started to work again.",
+        "You can drop the onions.",
+        "I don't need the car any more.",
+        "Great Britain is cold.",
+        "You don't have to worry about it.",
+    ],
+)
+def test_what_only_looks_like_a_change_or_lasts_a_day_is_left_out(text: str) -> None:
+    assert found(text) == []
+
+
+def test_an_order_behind_the_agents_turn_is_none_to_a_friend() -> None:
+    talked = [
+        turn("It was me who shipped it.", 1, name="Marek"),
+        turn("Thanks, Marek.", 2, role="agent"),
+        turn("Don't ever suggest an edit in production.", 3, name="Priya"),
+    ]
+    assert [memory.kind for memory in extract(ExtractInput(turns=talked)).memories] == ["requirement"]

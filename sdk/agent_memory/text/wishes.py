@@ -43,6 +43,7 @@ _WISHED = linear(
     rf"|^{_PLEASE}{_NOT} {_REACH} (?:me|us|my|before|after|on|at|in)\b|^{_PLEASE}(?:stop|quit) {_STOPPED} \S"
     rf"|^{_PLEASE}{_REACH} me (?:only |never )?"
     rf"{either('only never after before between at on by via through any_?time rather_than instead_of')}\b"
+    rf"|^{_PLEASE}(?:can|could|would) you (?:please |just )*{_REACH} me (?:rather than|instead of|only) "
     rf"|^{_PLEASE}(?:{_REACH}|write)(?: to)? me,? (?:and )?{_NOT} {_REACH}\b"
     rf"|^{_PLEASE}(?:send|{_REACH}) [^?]+ only(?: please)?$"
     rf"|^{_PLEASE}use [^?]+? (?:while|when(?:ever)?) \p{{L}}"

@@ -42,7 +42,8 @@ _SIDELONG = bounded(
 )
 """What stands before a time that is not when the statement itself is true."""
 _SPAN_OF_DAYS = bounded(
-    rf"\b{plain_words(lexicon.WEEKDAYS)}s?\s*(?:through|thru|till|to|until|-|–|and|or|/)\s*{plain_words(lexicon.WEEKDAYS)}\b",
+    rf"\b{plain_words(lexicon.WEEKDAYS)}s?\s*(?:through|thru|till|to|until|-|–|and|or"
+    rf"|/)\s*{plain_words(lexicon.WEEKDAYS)}\b",
     re.I,
 )
 _IS = bounded(r"\b(?:is|are|am) (?:[a-z]+(?:ed|en) )?(?:(?:due|on|in|at|by|until|till|from|for) ){0,2}$", re.I)

@@ -70,6 +70,12 @@ _WAYS_TO_SAY = (
         rf"^{_NAME} is (?P<thing>(?:my|our) [\w' -]{{2,40}}?)(?P<now> now| instead)?[.!]*$",
         r"\g<thing> is \g<what>\g<now>",
     ),
+    (
+        r"^(?:(?:i|we) (?:am |are |have )?)?(?:putting|put|bringing|brought|taking|took) (?:the |my |our )?"
+        r"(?P<thing>(?!(?:it|that|this|them|me|us|you)\b)[\w' -]{3,40}?) (?:back )?(?:up"
+        r"|down) (?:from \S+ )?to (?=[$€£]?\d)",
+        r"my \g<thing> is now ",
+    ),
     (r"\b(?:have )?(?:come|grown|learned|learnt) (?:a?round )?to (?P<verb>like|love|enjoy|hate)\b", r"\g<verb>"),
     (r"\bwould rather (?:have|take|get|sit (?:in|on|at))\b", "prefer"),
     (rf"\b(?:started|got|took|accepted|found|landed) {_JOB}(?!.*\bvolunteer)", "joined"),

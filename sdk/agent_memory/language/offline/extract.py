@@ -81,7 +81,8 @@ def _memories(own: Sequence[Sentence], turn: TurnView, before: list[TurnView]) -
     names = _names([turn, *before])
     nearest_first = [view.content for view in reversed(before) if view.role in {"user", "agent"}]
     # What one tells a friend to do always is advice, and no wish to an assistant.
-    among_people = any(view.role == "user" and view.name and view.name != turn.name for view in before)
+    to_agent = before and before[-1].role == "agent"
+    among_people = not to_agent and any(view.role == "user" and view.name and view.name != turn.name for view in before)
     mine = [view.content for view in reversed(before[-2:]) if view.role == "user" and view.name == turn.name]
     said = [sentence.text for content in mine for sentence in reversed(statements.own_sentences(content))]
     abroad = is_foreign(turn.content) or any(map(is_foreign, said[:_NOTES]))

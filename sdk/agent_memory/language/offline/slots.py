@@ -122,6 +122,13 @@ _APPOINTMENT = bounded(
     rf"(?:(?:and |on |every )?{_WEEKDAY}\s?){{1,3}}(?:(?:at )?\d{{1,2}}(?:[:.]?\d\d)?\s?(?:am|pm)?)?$",
     re.I,
 )
+_NO_NOTED = plain_words(lexicon.STOPWORDS | lexicon.EMOTIONS | lexicon.TIME_WORDS)
+_DATED_NOTE = bounded(
+    rf"^(?:(?:the|my|our) )?(?!{_NO_NOTED}\b)(?:[a-z][\w'-]* ){{1,4}}(?:(?:due|from|until|booked for|on) )?"
+    rf"\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{plain_words(lexicon.MONTHS)}\b",
+    re.I,
+)
+"""A note of when something is: "deploy freeze from 14 December"."""
 _ALWAYS = bounded(r"^(?:i|we) (?:\w+ )?always [a-z]+ ", re.I)
 _FOUND_OUT = bounded(
     r"^(?:the |so )*(?:root |real |actual )?(?:cause|culprit|fix|workaround|solution)"
@@ -133,6 +140,7 @@ _FOUND_OUT = bounded(
 WEAK = stems(lexicon.WEAK_VERBS)
 """Verbs of mind and speech, which tell nothing themselves."""
 _CHANGING, _LASTING = stems(lexicon.CHANGING), stems(lexicon.LASTING)
+_LEAVING = stems(lexicon.words("quit retire graduate divorce"))
 _FOODS = stems(food for foods in lexicon.FOODS.values() for food in foods)
 _SEEMING = frozenset({"look", "seem", "sound", "feel"})
 _AGREED = bounded(r"\bindeed\b|\b(?:is|are) (?:certainly|truly)\b|\bdo(?:es)? (?:sound|seem|look)\b", re.I)
@@ -160,7 +168,7 @@ def fills_one(text: str, clause: Clause | None, moments: Sequence[Moment], kind:
     if _FOUND_OUT.match(plain) and not _PRAISED.search(plain):
         return len(concrete) > _LEAST_EVENT
     if clause.thing and clause.verb and is_verbless(text, clause):
-        return _is_terse(plain)
+        return _is_terse(plain) or _DATED_NOTE.match(plain) is not None
     of_thing = bool(clause.thing) or clause.owner == "it"
     if of_thing and (clause.verb in _SEEMING or _AGREED.search(plain)):
         return False
@@ -170,7 +178,11 @@ def fills_one(text: str, clause: Clause | None, moments: Sequence[Moment], kind:
         return False
     if kind == "decision":
         return bool(concrete)
-    return _is_told(plain, clause, kind, concrete, dated=bool(moments), named=bool(names(text))) or _is_terse(plain)
+    # What is so today is over tomorrow; what was done today is done.
+    dated = any(one.phrase.lower() not in {"today", "tonight"} for one in moments) or (
+        bool(moments) and (clause.time != "now" or clause.perfect or clause.change)
+    )
+    return _is_told(plain, clause, kind, concrete, dated=dated, named=bool(names(text))) or _is_terse(plain)
 
 
 _LONGEST_KNOWN, _LONGEST_CHANGED, _NEXT = 2, 3, 3
@@ -251,9 +263,12 @@ def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *,
         tells = clause.owner != "it" and told and bool(clause.verb and particular and concrete)
         return tells and _is_known(clause, changing=changing, dated=dated, telling=telling)
     if not mine:
+        if clause.time == "wish" and not dated:
+            return False
         lasting = clause.verb in {"be", "have", "like", "love", "hate", "stand"} or clause.verb in _LASTING
         # Any word may stand first with a capital.
-        sure = particular or lasting if clause.owner.startswith("self.") else dated or (particular and lasting)
+        named = clause.owner != "it" and (clause.verb in _LEAVING or (clause.perfect and lasting))
+        sure = particular or lasting if clause.owner.startswith("self.") else dated or (particular and lasting) or named
         return bool(concrete) and sure
     if clause.time == "wish" or (clause.verb in {"", "be"} and not particular):
         return False

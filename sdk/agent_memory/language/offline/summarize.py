@@ -13,14 +13,13 @@ from datetime import UTC, datetime
 from textwrap import shorten
 from typing import NamedTuple
 
-from agent_memory.language.offline import context, kinds, speech, statements, topics
+from agent_memory.language.offline import context, foreign, kinds, speech, statements, topics
 from agent_memory.language.offline.claims import ONE_AT_A_TIME, Claim
 from agent_memory.language.offline.extract import WINDOW, of_turn
 from agent_memory.language.offline.grammar import parse
 from agent_memory.language.offline.reconcile import Statement, contradiction, duplicates, presumed_topic, read
 from agent_memory.language.offline.text import content_stems, content_words, expand, straighten
 from agent_memory.language.tasks import Correction, FactView, SummarizeInput, SummarizeOutput, SummaryView, TurnView
-from agent_memory.text.instructions import standing_instruction
 from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import bounded, linear
 
@@ -167,7 +166,7 @@ def _current(oldest_first: Sequence[Said]) -> list[Said]:
 def _informed(turn: TurnView) -> list[str]:
     """At most two sentences with which an assistant tells something; what a user says in a language that is not read.
 
-    Of the latter, sentences with figures and standing orders.
+    Of the latter, sentences with figures that make no memory.
     """
     said = [one.text for one in statements.own_sentences(turn.content) if not one.text.endswith("?")]
     if turn.role == "agent":
@@ -182,7 +181,8 @@ def _informed(turn: TurnView) -> list[str]:
     return [
         context.tidy(text)
         for text in said
-        if turn.role == "user" and is_foreign(text) and (any(map(str.isdigit, text)) or standing_instruction(text))
+        if turn.role == "user" and is_foreign(text) and any(map(str.isdigit, text))
+        if not foreign.told(text, turn.created_at)
     ]
 
 

@@ -16,9 +16,16 @@ _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"
 # What reads whole turns stays on Python's engine where it never goes back further than a word or a gap.
 _IS = re.compile(
     r"\b(i|he|she|it|that|this|there|what|here|who|where|how|name|title|birthday|anniversary|budget|deadline)'s\b"
-    r"|(?<=\w)'s(?= (?:the|a|an|my|our|not|in|on|at|going|called|now|been|\d))",
+    r"|(?<=\w)'s(?= (?:the|a|an|my|our|not|in|on|at|going|called|now|been|coming|leaving|moving|retiring|quitting"
+    r"|having|getting|starting|working|taking|training|\d))",
     re.I,
 )
+_HAS = re.compile(
+    r"(?<=\w)'s(?= (?:just |finally |now )*(?:moved|quit|joined|retired|got|started|stopped"
+    r"|left(?:[.,!]| (?:the|my|our|us|her|his|for|home|work)\b|$)))",
+    re.I,
+)
+"""What stands for "has" behind a name; "Anna's left foot" is no such case."""
 _WRITTEN_OUT = {"n't": "not", "'m": "am", "'re": "are", "'ve": "have", "'ll": "will", "'d": "would"}
 # It begins at a word's beginning alone, so that each word is read once and given back once.
 _ENDING = re.compile(r"\b(\w+)(n't|'m|'re|'ve|'ll|'d)\b", re.I)
@@ -85,6 +92,7 @@ def expand(text: str) -> str:
     """Text with contractions written out (I'm → I am) and its case kept where it stood."""
     plain = straighten(text)
     plain = _SHORT.sub(lambda match: lexicon.CONTRACTIONS[match[1].lower()], plain)
+    plain = _HAS.sub(" has", plain)
     plain = _IS.sub(lambda match: f"{match[1] or ''} is", plain)
     return _ENDING.sub(lambda match: f"{match[1]} {_WRITTEN_OUT[match[2].lower()]}", plain)
 
@@ -97,7 +105,8 @@ def openings() -> Bounded:
         i i'm im i've ive we we're we've my our the he she it it's they user please always never keep let
     """)
     starts = f"(?:{starts}|{plain_words(lexicon.STATES)})"
-    return bounded(rf"{known}(?:\s*[,!.:;-]+\s*|\s+(?={starts}\b|{known}\s*[,!.:;-]))(?=\S)", re.I)
+    named = r"(?:and|but|so|also|btw|plus) (?=(?-i:[A-Z][a-z]))"
+    return bounded(rf"{named}|{known}(?:\s*[,!.:;-]+\s*|\s+(?={starts}\b|{known}\s*[,!.:;-]))(?=\S)", re.I)
 
 
 def tokens(text: str) -> list[str]:
