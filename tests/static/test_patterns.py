@@ -43,7 +43,13 @@ PROOFS: dict[tuple[str, str], str] = {
     (
         "sdk/agent_memory/language/offline/text.py",
         r"\b(i|he|she|it|that|this|there|what|here|who|where|how|name|title|birthday|anniversary|budget|deadline)'s\b"
-        r"|(?<=\w)'s(?= (?:the|a|an|my|our|not|in|on|at|going|called|now|been|\d))",
+        r"|(?<=\w)'s(?= (?:the|a|an|my|our|not|in|on|at|going|called|now|been|coming|leaving|moving|retiring|quitting"
+        r"|having|getting|starting|working|taking|training|\d))",
+    ): SHORT,
+    (
+        "sdk/agent_memory/language/offline/text.py",
+        r"(?<=\w)'s(?= (?:just |finally |now )?(?:moved|quit|joined|retired|got|started|stopped"
+        r"|left(?:[.,!]| (?:the|my|our|us|her|his|for|home|work)\b|$)))",
     ): SHORT,
     (
         "sdk/agent_memory/language/offline/text.py",

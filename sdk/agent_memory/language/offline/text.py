@@ -21,11 +21,12 @@ _IS = re.compile(
     re.I,
 )
 _HAS = re.compile(
-    r"(?<=\w)'s(?= (?:just |finally |now )*(?:moved|quit|joined|retired|got|started|stopped"
+    r"(?<=\w)'s(?= (?:just |finally |now )?(?:moved|quit|joined|retired|got|started|stopped"
     r"|left(?:[.,!]| (?:the|my|our|us|her|his|for|home|work)\b|$)))",
     re.I,
 )
 """What stands for "has" behind a name; "Anna's left foot" is no such case."""
+_BEFORE_NAME = "(?:and|but|so|also|btw|plus) (?=(?-i:[A-Z][a-z]))"
 _WRITTEN_OUT = {"n't": "not", "'m": "am", "'re": "are", "'ve": "have", "'ll": "will", "'d": "would"}
 # It begins at a word's beginning alone, so that each word is read once and given back once.
 _ENDING = re.compile(r"\b(\w+)(n't|'m|'re|'ve|'ll|'d)\b", re.I)
@@ -105,8 +106,7 @@ def openings() -> Bounded:
         i i'm im i've ive we we're we've my our the he she it it's they user please always never keep let
     """)
     starts = f"(?:{starts}|{plain_words(lexicon.STATES)})"
-    named = r"(?:and|but|so|also|btw|plus) (?=(?-i:[A-Z][a-z]))"
-    return bounded(rf"{named}|{known}(?:\s*[,!.:;-]+\s*|\s+(?={starts}\b|{known}\s*[,!.:;-]))(?=\S)", re.I)
+    return bounded(rf"{_BEFORE_NAME}|{known}(?:\s*[,!.:;-]+\s*|\s+(?={starts}\b|{known}\s*[,!.:;-]))(?=\S)", re.I)
 
 
 def tokens(text: str) -> list[str]:
