@@ -75,6 +75,22 @@ def test_an_ingest_with_a_refused_key_ends_and_keeps_the_turns(
         assert [turn.content for turn in memory.user("me").thread("t").turns()] == ["I live in Rome and like tea."]
 
 
+def test_an_ingest_while_the_model_is_away_ends_with_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+    monkeypatch.setenv("AGENT_MEMORY_EMBEDDINGS", "local:hashing")
+    path = tmp_path / "m.db"
+    for command in (("ingest", "-"), ("process",)):
+        ended = run(*command, "--timeout", "1", "--store", path, code=1, given=LINE)
+        assert (
+            "error: the model for chat fails (unreachable); all turns are stored, 1 turn not processed\n"
+            in ended.stderr
+        )
+        assert "hint: `doctor` asks each model; when all answer:" in ended.stderr
+    with Memory.local(path, embedding_model=HashingEmbeddings()) as memory:
+        assert [turn.content for turn in memory.user("me").thread("t").turns()] == ["I live in Rome and like tea."]
+
+
 @pytest.mark.parametrize("model", ["local:minilm", "openai:text-embedding-3-small"])
 def test_a_store_whose_model_is_gone_is_shown_exported_and_erased(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str

@@ -31,7 +31,7 @@ from agent_memory.transfer.readers import Format
 
 if TYPE_CHECKING:
     from agent_memory import Memory
-    from agent_memory.models import TurnInput
+    from agent_memory.models import Health, TurnInput
     from agent_memory.sync import ThreadScope
     from agent_memory.transfer.readers.utterances import Utterance
 
@@ -118,7 +118,7 @@ def ingest(
     Understands turns and chat messages (JSON, JSON lines or CSV), the exports of ChatGPT and Claude (zip or
     conversations.json), lists of OpenAI's API, agent files of Letta, threads of Zep, ShareGPT and LoCoMo. Reading the
     same file again adds nothing; if a line cannot be read, the command stops before it writes anything. The exit status
-    is 1 if turns were given up, because a model has no usable answer to them.
+    is 1 if turns were given up, because a model has no usable answer to them, or if a model fails.
     """
     utterances = read_all(files, format)
     if dry_run:
@@ -135,7 +135,8 @@ def ingest(
         console = stdout()
         console.print(summary(result))
         if result.unprocessed_turns:
-            console.print(f"{result.unprocessed_turns} turns are waiting: {invocation('process', '--store', store)}")
+            waiting = counted(result.unprocessed_turns, "waiting turn")
+            console.print(f"{waiting}: {invocation('process', '--store', store)}")
     end_if_given_up(result.given_up_turns, store, as_json=as_json)
 
 
@@ -268,7 +269,7 @@ def process_all(memory: Memory, timeout: float | None = None) -> tuple[int, int]
     Returns how many turns are left, and how many were given up.
 
     Raises:
-        ModelError: if a model refuses the key.
+        ModelError: if turns are left because a model fails.
     """
     most = now = 0
     known = {letter.id for letter in memory.dead_letters()}
@@ -283,12 +284,22 @@ def process_all(memory: Memory, timeout: float | None = None) -> tuple[int, int]
             show(most - left, most)
 
         left = memory.drain(timeout, progress=tell)
-    refused = [name for name, model in memory.health().models.items() if model.fault == "credentials"] if left else []
+    if left:
+        _require_models(memory.health(), left)
+    fresh = [letter for letter in memory.dead_letters() if letter.id not in known]
+    return left, len({(letter.user_id, letter.thread_id, turn) for letter in fresh for turn in letter.turn_ids})
+
+
+def _require_models(health: Health, left: int) -> None:
+    failing = {name: model.fault for name, model in health.models.items() if model.answers is False}
+    refused = [name for name, fault in failing.items() if fault == "credentials"]
     if refused:
         stopped = ModelError(f"the model for {' and '.join(refused)} refuses the key; all turns are stored")
         raise with_hint(stopped, f"set a valid key, then: {invocation('process')}; `doctor` asks each model")
-    fresh = [letter for letter in memory.dead_letters() if letter.id not in known]
-    return left, len({(letter.user_id, letter.thread_id, turn) for letter in fresh for turn in letter.turn_ids})
+    if failing:
+        models = " and ".join(f"{name} fails ({fault})" for name, fault in failing.items())
+        stopped = ModelError(f"the model for {models}; all turns are stored, {counted(left, 'turn')} not processed")
+        raise with_hint(stopped, f"`doctor` asks each model; when all answer: {invocation('process')}")
 
 
 def summary(result: Ingested) -> str:

@@ -56,7 +56,7 @@ def process(
 ) -> None:
     """Process waiting turns into memories, or run one step.
 
-    The exit status is 1 if turns were given up, because a model has no usable answer to them.
+    The exit status is 1 if turns were given up, because a model has no usable answer to them, or if a model fails.
     """
     if thread is not None and step not in OF_THREADS:
         raise InvalidInput(f"--thread only works with the steps {', '.join(OF_THREADS)}")
@@ -66,7 +66,7 @@ def process(
             if as_json:
                 emit({"unprocessed_turns": left} | ({"given_up_turns": given_up} if given_up else {}))
             elif left or not given_up:
-                stdout().print("Everything is processed." if not left else f"{left} turns are still waiting.")
+                stdout().print("Everything is processed." if not left else f"{counted(left, 'turn')} left.")
             end_if_given_up(given_up, store, as_json=as_json)
             return
         with unfinished(lambda: "Turns processed so far stay processed."):
