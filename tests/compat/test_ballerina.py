@@ -66,7 +66,7 @@ def test_static_facts_take_no_more_of_a_view_than_max_tokens(memory: Memory):
     assert 1 <= len(StaticMemory(facts=facts, fact_store=memory.static, max_tokens=40).get("s1", user("rule"))) <= 4
 
 
-@pytest.mark.req("S4-53", "S4-55")
+@pytest.mark.req("S4-22", "S4-53", "S4-55")
 def test_a_model_chooses_the_facts_by_the_prompt_that_it_is_given(memory: Memory, caplog: pytest.LogCaptureFixture):
     seen: list[str] = []
 
