@@ -27,6 +27,7 @@ from agent_memory.language.tasks import (
     CONSOLIDATE,
     EXTRACT,
     QUERY_REWRITE,
+    ArchiveOutput,
     Conclusion,
     ConsolidateInput,
     ConsolidateOutput,
@@ -129,6 +130,33 @@ async def test_forget_all_memories_for_a_project_and_for_a_user(memory: AsyncMem
     assert (await http.delete("/v1/memory?user_id=user_123")).status_code == 200
     assert await left() == []
     assert len(await memory.user("bob").memories()) == 1
+
+
+@pytest.mark.req("S0-064")
+async def test_forget_what_i_told_you_about_x_leaves_the_rest_of_the_conversation(memory: AsyncMemory):
+    user = memory.user("user_123")
+    thread = user.thread("planning")
+    others = ["My cat Felix stays with my sister Ann in Porto.", "I work as a nurse in Bergen."]
+    await thread.add_many([{"role": "user", "content": content} for content in (BUDGET, *others)])
+    await thread.end()
+    assert any(one.kind == "session" and BUDGET in one.content for one in await user.memories())
+    await user.forget(query="the Hawaii budget")
+    assert [turn.content for turn in await thread.turns()] == others
+    assert sorted(one.content for one in await user.memories()) == sorted(others)
+    assert "10,000" not in str(await user.context("What's my budget for the Hawaii trip?"))
+
+
+@pytest.mark.req("S0-064")
+async def test_what_only_the_account_of_a_conversation_says_is_forgotten_with_the_whole_conversation():
+    chat = ScriptedChat()
+    account = ArchiveOutput(summary="The Hawaii budget is $10,000.", topics=[], entities=[], decisions=[], questions=[])
+    chat.outputs["archive"] = lambda data: account
+    async with AsyncMemory.local(chat_model=chat, cadence=NEVER) as memory:
+        thread = memory.user("user_123").thread("planning")
+        await thread.add_many([{"role": "user", "content": content} for content in ("Ten grand it is.", "Fine, then.")])
+        await thread.end()
+        await memory.user("user_123").forget(query="the Hawaii budget")
+        assert await thread.turns() == []
 
 
 HAWAII = ["Budget for Hawaii is $10,000", "Added $2,000 to Hawaii budget", "Final Hawaii budget is $12,000"]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from agent_memory.forgetting.selection import Corpus, Selection, TurnKey, add_answers, claim_in, read_texts
+from agent_memory.forgetting.selection import NAMED, Corpus, Selection, TurnKey, add_answers, claim_in, read_texts
 from agent_memory.forgetting.tombstones import of_turn, of_words
 from agent_memory.models import ForgetItem, ForgetReceipt, Memory, iso
 from agent_memory.store.documents import Document
@@ -93,9 +93,15 @@ async def plan_claim(corpus: Corpus, selection: Selection, at: datetime, *, incl
     plan = ForgetPlan(corpus.user_id, at)
     reasons = _with_versions(corpus.memories, selection.memories)
     if include_sources:
-        for memory in (corpus.memories[memory_id] for memory_id in reasons):
-            for turn_id in memory.source_turn_ids if _is_from_talk(memory) else []:
-                selection.turns.setdefault((memory.thread_id, turn_id), "a deleted memory comes from this turn")
+        # The accounts of sessions come last: of all the turns that they cover, those that say this are known by then.
+        for memory in sorted(
+            (corpus.memories[memory_id] for memory_id in reasons), key=lambda one: one.kind == "session"
+        ):
+            keys = [(memory.thread_id, turn_id) for turn_id in memory.source_turn_ids if _is_from_talk(memory)]
+            if memory.kind == "session" and reasons[memory.id] != NAMED and not selection.turns.keys().isdisjoint(keys):
+                continue
+            for key in keys:
+                selection.turns.setdefault(key, "a deleted memory comes from this turn")
         await read_texts(corpus, selection)
         await add_answers(corpus, selection)
         companions = [m for m in corpus.memories.values() if m.id not in reasons and _rests_on(m, selection.turns)]

@@ -40,6 +40,8 @@ HIDING = (*"\u00ad\u034f\u2060\ufeff", *map(chr, range(0x200B, 0x2010)), *map(ch
 WORDS_AT_ONCE = 100
 """Maximum words that one query looks for. Cosmos DB accepts 512 KB of text in a query; this keeps far below it."""
 
+NAMED = "named"
+"""Why the memory or turn goes whose id was given."""
 TurnKey = tuple[str, str]
 """The thread and the id of a turn; the id is unique only within the thread."""
 
@@ -183,11 +185,11 @@ async def select_id(corpus: Corpus, item_id: str, place: Place) -> Selection:
     memory = corpus.memories.get(item_id)
     if memory is not None:
         selection = Selection(memory.content, Place())
-        selection.memories[item_id] = "named"
+        selection.memories[item_id] = NAMED
     else:
         turn = await _turn(corpus, item_id, place)
         selection = Selection(turn.content, Place())
-        selection.add_turn(turn, "named")
+        selection.add_turn(turn, NAMED)
     selection.claims = await corpus.embed([selection.topic])
     await _add_other_wordings(corpus, selection)
     return selection
