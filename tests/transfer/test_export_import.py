@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from scripted_model import ScriptedChat
@@ -11,6 +12,7 @@ from store_scan import documents, scan
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import InvalidInput, ModelError
 from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.transfer import export
 
 SPRING = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -253,3 +255,29 @@ async def test_what_was_derived_from_something_forgotten_is_not_imported(memory:
     receipt = await alice.import_lines(lines)
     assert {one.content for one in await alice.memories()} == {"Has a dog called Rex", "Walks a lot"}
     assert receipt.forgotten == {"memory": 2}
+
+
+async def test_a_part_holds_small_threads_together_and_each_thread_comes_once(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+):
+    """Each listing reads all threads of the user, so a listing for each thread took the square of their number."""
+    monkeypatch.setattr(export, "ENOUGH", 6)
+    listed: list[str] = []
+    list_threads = export._threads_from
+
+    async def listing(store: Any, user_id: str, first: str) -> list[str]:
+        listed.append(first)
+        return await list_threads(store, user_id, first)
+
+    monkeypatch.setattr(export, "_threads_from", listing)
+    alice = memory.user("alice")
+    names = sorted(f"t{number}" for number in range(12))
+    for name in names:
+        await alice.thread(name).add("user", "Good morning")
+    records = [json.loads(line) for line in await exported(memory)]
+    assert [one["thread_id"] for one in records if one["type"] == "thread"] == names
+    assert [one["thread_id"] for one in records if one["type"] == "turn"] == names
+    assert listed == ["", *names[::3]]
+    await alice.thread(names[3]).delete()  # between two parts
+    part = await alice.export_part(f"thread:{names[3]}")
+    assert part.records[0]["thread_id"] == names[4]

@@ -3,7 +3,7 @@
 The lines come in the order in which an import reads them: a header, settings, memories (with their history), then each
 thread (which turns are unprocessed, the turns, summary and state), then the profile. An export leaves out what can be
 derived from these by rule (chunks, counters, cursors) and what concerns only this store (tombstones, dead letters). It
-comes in parts: first everything up to the memories, then each thread, then the profile.
+comes in parts: first everything up to the memories, then the threads, several small ones in a part, then the profile.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ FORMAT = "agent-memory"
 VERSION = 1
 THREAD = "thread:"
 PROFILE = "profile"
+ENOUGH = 500
+"""How many records a part of threads has before it ends. Threads are listed once for each part, not for each thread."""
 _OF_THREAD = ("summary", "state")
 
 Record = dict[str, Any]
@@ -44,20 +46,26 @@ async def export_part(store: Store, user_id: str, part: str | None) -> ExportPar
         InvalidInput: if there is no part of this name.
     """
     if part is None:
-        return ExportPart(records=await _head(store, user_id), next=await _next(store, user_id, ""))
+        threads = await _threads_from(store, user_id, "")
+        return ExportPart(records=await _head(store, user_id), next=f"{THREAD}{threads[0]}" if threads else PROFILE)
     if part == PROFILE:
         return ExportPart(records=await _profile(store, user_id))
-    thread_id = check_id(part.removeprefix(THREAD), "part")
-    if thread_id == part:
+    first = check_id(part.removeprefix(THREAD), "part")
+    if first == part:
         raise InvalidInput(f"an export has no part {part!r:.60}")
-    return ExportPart(records=await _thread(store, user_id, thread_id), next=await _next(store, user_id, thread_id))
+    records: list[Record] = []
+    for thread_id in await _threads_from(store, user_id, first):
+        if len(records) >= ENOUGH:
+            return ExportPart(records=records, next=f"{THREAD}{thread_id}")
+        records += await _thread(store, user_id, thread_id)
+    return ExportPart(records=records, next=PROFILE)
 
 
-async def _next(store: Store, user_id: str, after: str) -> str:
+async def _threads_from(store: Store, user_id: str, first: str) -> list[str]:
     # Turns may expire before their summary does.
     summarised = await store.query(SUMMARIES, queries.THREADS_OF_TYPES, (user_id,), types=list(_OF_THREAD))
     threads = {*summarised, *await store.query(TURNS, queries.THREAD_IDS, (user_id,))}
-    return next((f"{THREAD}{thread_id}" for thread_id in sorted(threads) if thread_id > after), PROFILE)
+    return sorted(thread_id for thread_id in threads if thread_id >= first)
 
 
 async def _head(store: Store, user_id: str) -> list[Record]:
