@@ -308,11 +308,16 @@ REQUEST = {
 }
 
 
-@pytest.mark.req("S0-012", "S0-070", "S0-071", "S0-072", "S3-32")
+@pytest.mark.req("S0-012", "S0-023", "S0-025", "S0-039", "S0-040", "S0-070", "S0-071", "S0-072", "S3-32")
 async def test_the_example_request(http: httpx.AsyncClient, memory: AsyncMemory):
+    assert (await http.post("/v1/memory/context", json=REQUEST)).json()["messages"] == []
     await keep(http, BUDGET)
     told = (await http.post("/v1/memory/context", json=REQUEST)).json()
-    assert BUDGET in told["text"]
+    assert told["text"].startswith(f"## User's Relevant Context\n\n- {BUDGET}\n")
+    assert told["messages"] == [{"role": "system", "content": told["text"]}]
+    for signal, reason in (("requires_tool", "tool query"), ("is_fact", None)):
+        given = (await http.post("/v1/memory/context", json=REQUEST | {"signals": {signal: True}})).json()
+        assert (given["skipped_reason"], bool(given["messages"])) == (reason, reason is None)
     # The answer is in another session than the one that is going on.
     found = (await http.post("/v1/memory/search", json=REQUEST)).json()
     assert [hit["memory"]["content"] for hit in found["hits"]] == [BUDGET]

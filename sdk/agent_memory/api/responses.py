@@ -16,7 +16,7 @@ from agent_memory.api.errors import documented
 from agent_memory.api.identity import UserId
 from agent_memory.contract.wire import STORED, Body, GivenType, Params, StoredMemory, WireTime, as_score, as_stored
 from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, ModelError, NotFound, QuotaExceeded
-from agent_memory.models import Context, ForgetReceipt, Hit, Model, Receipt
+from agent_memory.models import Context, ForgetReceipt, Hit, Model, Receipt, Signals
 from agent_memory.recall.context import DEFAULT_BUDGET
 from agent_memory.store.ids import group_of, new_turn_id
 
@@ -89,6 +89,12 @@ class ResponsesRequest(Body):
         if not said:
             raise InvalidInput("input: there is no message of the user")
         return said[-1]
+
+
+class SignalledRequest(ResponsesRequest):
+    """A request, with what the router found out about it."""
+
+    signals: Signals | None = Field(default=None, description="Whether it asks for a general fact, or needs a tool.")
 
 
 class Exchange(ResponsesRequest):
@@ -174,11 +180,13 @@ async def search(request: Request, user_id: UserId, body: ResponsesRequest) -> R
 
 
 @router.post("/context", responses=documented(), operation_id="responses_context")
-async def context(request: Request, user_id: UserId, body: ResponsesRequest) -> Context:
-    """What the model should know before it answers the input."""
+async def context(request: Request, user_id: UserId, body: SignalledRequest) -> Context:
+    """What the model should know before it answers the input, as a system message with a bullet for each memory."""
     scope = scope_of(request, user_id, body.previous_response_id, body.memory_config)
     history = None if len(body.messages) < 2 else body.messages
-    return await scope.context(body.question, budget=DEFAULT_BUDGET, history=history)
+    return await scope.context(
+        body.question, budget=DEFAULT_BUDGET, format="bullets", signals=body.signals, history=history
+    )
 
 
 @router.post(
