@@ -56,6 +56,13 @@ _AFTER = linear(rf"^{POLITE}{FROM_NOW_ON},? {POLITE}(?:do not |don't |only )?(?P
 _BEHIND_VERB = linear(rf"^{POLITE}(?P<verb>\p{{L}}+)(?:-\p{{L}}+)?(?: \p{{L}}+){{0,2}} (?:{ALWAYS}|{NEVER})\b", re.I)
 """The same behind a verb that shapes answers: "Réponds toujours en français"."""
 _ANYWHERE = linear(rf"^{POLITE}(?P<verb>\w+)\b.*(?:\b{FROM_NOW_ON}\b|\bbitte (?:immer|nie|nur)\b)", re.I)
+_STATES = linear(
+    rf"^{POLITE}\w+ (?:(?:is|are|am|was|were|will|would|has|have|had|can|could|may|must|should|does|did|gets?|starts?|goes"
+    r"|ist|sind|wird|werden|hat|muss|kann|beginnt|es|son|será|está|tiene|est|sont|sera|è|sono|sarà|é|são|tem"
+    r"|zijn|wordt|heeft)\b|\w+s (?:the|it|him|her|us|me)\b)",
+    re.I,
+)
+"""A verb behind its subject states something: "Standup is at ten from now on", "Jules reads the drafts"."""
 _CONDITION = linear(
     r"\b(?:when(?:ever)?|if|(?:every|each|any) ?time) (?:i|we|you)\b(?P<what>[^.;!?,]*)"
     r"|\b(?:immer wenn|jedes mal,? wenn|wenn|sooft) (?:ich|wir|du)\b(?P<de>[^.;!?,]*)"
@@ -147,7 +154,9 @@ def standing_instruction(sentence: str) -> Instruction | None:
 
 def _ordered(text: str) -> str | None:
     """The verb of an order that is to last; None if there is none."""
-    match = _FIRST.search(text) or _AFTER.search(text) or _ANYWHERE.search(text)
+    match = _FIRST.search(text) or _AFTER.search(text)
+    if match is None and not _STATES.search(text):
+        match = _ANYWHERE.search(text)
     if match is None:
         match = _BEHIND_VERB.search(text)
         if match is None or not is_of_answers(match["verb"]):
