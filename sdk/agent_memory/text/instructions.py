@@ -57,7 +57,7 @@ _BEHIND_VERB = linear(rf"^{POLITE}(?P<verb>\p{{L}}+)(?:-\p{{L}}+)?(?: \p{{L}}+){
 """The same behind a verb that shapes answers: "Réponds toujours en français"."""
 _ANYWHERE = linear(rf"^{POLITE}(?P<verb>\w+)\b.*(?:\b{FROM_NOW_ON}\b|\bbitte (?:immer|nie|nur)\b)", re.I)
 _STATES = linear(
-    rf"^{POLITE}\w+ (?:(?:is|are|am|was|were|will|would|has|have|had|can|could|may|must|should|does|did|gets?|starts?|goes"
+    rf"^{POLITE}\w+ (?:(?:is|are|am|was|were|will|would|has|have|had|can|could|may|must|should|does|did|goes"
     r"|ist|sind|wird|werden|hat|muss|kann|beginnt|es|son|será|está|tiene|est|sont|sera|è|sono|sarà|é|são|tem"
     r"|zijn|wordt|heeft)\b|\w+s (?:the|it|him|her|us|me)\b)",
     re.I,
