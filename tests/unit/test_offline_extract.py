@@ -884,3 +884,8 @@ def test_an_order_behind_the_agents_turn_is_none_to_a_friend() -> None:
         turn("Don't ever suggest an edit in production.", 3, name="Priya"),
     ]
     assert [memory.kind for memory in extract(ExtractInput(turns=talked)).memories] == ["requirement"]
+
+
+def test_what_is_told_of_two_people_is_two_memories() -> None:
+    contents = [memory.content for memory in found("Cass is vegan and Reuben's got a nut allergy.")]
+    assert contents == ["Cass is vegan", "Reuben's got a nut allergy."]

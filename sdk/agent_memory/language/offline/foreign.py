@@ -206,14 +206,16 @@ def replaces(newer: Told, older: Told) -> bool:
     if older.kind == newer.kind == "requirement":
         said = _words(new.partition(",")[0]) & _words(old)
         return forms.WITHDRAWN.search(new) is not None and bool(said) and len(_words(old) - said) <= _MOST_LEFT
-    if _owner(new) != _owner(old) or older.kind != "fact":
+    whose, of_whom = _owner(new), _owner(old)
+    if older.kind != "fact" or ((whose or of_whom) and not whose & of_whom):
         return False
     changed = (forms.CHANGED.search(new) or forms.NOW_SO.search(new)) is not None
-    shared = _words(new) & _words(old)
-    left = len(_words(old) - shared)
+    told = {word for word in _words(old) if not forms.LASTING.search(word)}  # who works less still works there
+    shared = _words(new) & told
+    left = len(told - shared)
     if older.subject and newer.subject == older.subject:
         of_more = forms.WITH_KIN.search(old) and not forms.WITH_KIN.search(new)
-        return _words(new) != _words(old) and (changed or newer.subject != "work") and not of_more
+        return _words(new) != _words(old) and (changed or newer.subject == "name") and not of_more
     if forms.LEFT.search(new):
         return bool(shared) and (left <= 1 or older.subject == "work")
     figures = [{*forms.NUMBER.findall(one)} for one in (new, old)]
@@ -222,15 +224,20 @@ def replaces(newer: Told, older: Told) -> bool:
     return bool(shared and left <= 1 and (measured or moved) and all(figures) and figures[0] != figures[1])
 
 
-def _owner(plain: str) -> str:
-    """Whom a sentence is about, by its first words: one of the speaker's people, somebody by name, or the speaker."""
-    found = forms.OWNER.search(plain)
-    return (found["kin"] or "")[:_STEM].casefold() if found else ""
+def _owner(plain: str) -> frozenset[str]:
+    """Whom a sentence is about, by its first words: the relation and the name of somebody; empty if nobody."""
+    found, named = forms.OWNER.search(plain), forms.OF_KIN.search(plain)
+    owners = [found["kin"], named["name"] if named else ""] if found else []
+    if not found and not forms.THING.search(plain) and forms.BY_NAME.search(plain):
+        owners = plain.split()[:1]
+    return frozenset(owner.casefold() for owner in owners if owner)
 
 
 @lru_cache(maxsize=1024)
 def _words(text: str) -> frozenset[str]:
-    """The words that carry a sentence, without their endings."""
+    """The words that carry a sentence, without their endings and without those that say that something changed."""
+    for change in (forms.LEFT, forms.CHANGED, forms.NOW_SO):
+        text = change.sub(" ", text)
     words = (word.casefold() for word in WORD.findall(text) if word.isalpha())
     dull = FUNCTION_WORDS | forms.UNSAID | FOREIGN_TIMES
     return frozenset(word[:_STEM] for word in words if len(word) >= _SHORTEST and word not in dull)

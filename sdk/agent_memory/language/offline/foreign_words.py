@@ -196,7 +196,7 @@ NAMED = linear(
     rf"|woont|werkt)(?:\W|$)",
     re.I,
 )
-OF_KIN = linear(rf"(?i:{STARTS}{POSSESSIVE} {KIN}),? \p{{Lu}}\p{{Ll}}+,? (?P<verb>\p{{L}}+)")
+OF_KIN = linear(rf"(?i:{STARTS}{POSSESSIVE} {KIN}),? (?P<name>\p{{Lu}}\p{{Ll}}+),? (?P<verb>\p{{L}}+)")
 SAYING = frozenset(
     """
     und y et e en o a sagt meint findet glaubt denkt will möchte mag dice piensa cree quiere dit pense croit veut trouve
@@ -236,7 +236,8 @@ _NOW_SO = either("""
 NOW_SO = linear(rf"(?:^|[^\p{{L}}'-]){_NOW_SO}(?:[^\p{{L}}]|$)", re.I)
 """What says that something is so now, or no longer."""
 _CHANGES = either("""
-    gewechselt verschoben umgezogen gekündigt abgesetzt aufgehört umgestellt cambi(?:ado|é|ó|amos)_(?:de|a) h[ae]_mudado
+    gewechselt verschoben (?:um)?gezogen mudé_a mudamos_a gekündigt abgesetzt aufgehört umgestellt
+    cambi(?:ado|é|ó|amos)_(?:de|a) h[ae]_mudado
     hemos_mudado han?_subido han?_bajado (?:dejado|dejé|dejamos)_de changé_de déménagé quitté arrêté_de smesso_di
     cambiato
     trasferit[oai] mud(?:ei|ou|ámos)_(?:de|para) deixei_de troc(?:ámos|amos|ei|ou)_(?:de|para) veranderd_van verhuisd

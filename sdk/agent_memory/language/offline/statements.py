@@ -44,7 +44,7 @@ _GREETED = bounded(
 _ORDERED = either("use include add write suggest recommend contact call text email send put mention give tell show")
 _PARTS = bounded(
     r"\s*(?:,?\s+(?:and|but)\s+|,\s+so\s+|;\s+|\s+-\s+)(?:(?:also|now|then)\s+)?"
-    r"(?=(?:i|we|my|our|i'm|i've|we're|we've|i'll|we'll)\b)"
+    r"(?=(?:i|we|my|our|i'm|i've|we're|we've|i'll|we'll)\b|(?-i:[A-Z])[a-z]+(?:'s| is| has) [a-z])"
     rf"|\s*[,;]\s+(?:so |and |but )?(?=(?:please |pls )?(?:don't|dont|do not) {_ORDERED}\b)",
     re.I,
 )
