@@ -22,7 +22,7 @@ from agent_memory.store import queries
 from agent_memory.store.behind import WriteBehind
 from agent_memory.store.client import Store
 from agent_memory.store.containers import SUMMARIES
-from agent_memory.store.documents import Document
+from agent_memory.store.documents import Document, from_document
 from agent_memory.store.ids import AUDIT_THREAD, new_turn_id
 
 logger = logging.getLogger("agent_memory")
@@ -103,7 +103,7 @@ class Auditor:
         rows = await self._store.query(
             SUMMARIES, queries.AUDIT_PAGES, (user_id, AUDIT_THREAD), since=iso(since) if since else "", limit=limit
         )
-        found = [AuditEntry.model_validate(entry) for row in rows for entry in row["entries"]]
+        found = [from_document(AuditEntry, entry) for row in rows for entry in row["entries"]]
         newest = sorted((one for one in found if since is None or one.at >= since), key=lambda one: one.at)
         return newest[::-1][:limit]
 

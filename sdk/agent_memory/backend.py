@@ -22,6 +22,7 @@ from agent_memory.settings import Environment
 from agent_memory.steps.dead_letters import list_dead_letters
 from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES, TURNS
+from agent_memory.store.documents import from_document
 from agent_memory.store.embedding_model import check_embedding_model
 from agent_memory.store.ids import STORE_USER, group_of
 from agent_memory.store.scope_documents import EXTRACTION, TIER, change_settings, read_document
@@ -130,7 +131,7 @@ class StoreBackend:
     async def extraction(self, owner: str) -> Extraction | None:
         """The custom extraction of the store or of a group."""
         given = (await read_document(self.runtime.store, owner)).get(EXTRACTION)
-        return None if given is None else Extraction.model_validate(given)
+        return None if given is None else from_document(Extraction, given)
 
     async def set_extraction(self, extraction: Extraction | None, owner: str) -> Extraction | None:
         """Sets the custom extraction of the store or of a group."""

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.store.containers import COUNTER
+from agent_memory.settings import PolicySettings
+from agent_memory.store.containers import COUNTER, container_specs
 from agent_memory.store.ids import COUNTERS_THREAD
 
 RELEASE = Path(__file__).parents[1] / "data/release"
@@ -49,3 +50,38 @@ async def test_a_store_of_the_previous_release_is_read_and_carried_on(tmp_path: 
         assert any("Tom" in fact for fact in facts)
         await memory.user("bob").forget(everything=True)
         assert await memory.user("bob").threads() == []
+
+
+async def test_what_a_later_version_stored_is_read_after_a_way_back(tmp_path: Path):
+    """A later version may store more fields. Two versions also run beside each other while one is deployed."""
+    file, later = tmp_path / "memory.db", {"field_of_later": 1}
+    cadence = Cadence(extract=1, summarize=1, profile=1, reconcile=0, idle_seconds=0)
+    vectors, policy = HashingEmbeddings(), PolicySettings(audit_days=30)
+    async with AsyncMemory.local(file, embedding_model=vectors, cadence=cadence, policy=policy) as memory:
+        alice, store = memory.user("alice"), memory.runtime.store
+        await memory.set_extraction({"instructions": "Remember invoices."})
+        await alice.thread("trip").add("user", "I live in Lisbon.")
+        await alice.remember("Allergic to peanuts")
+        await alice.update_settings(deny_categories=["health"])
+        assert await memory.drain(timeout=300) == 0
+        assert await alice.audit()
+        for spec in container_specs():
+            for row in await store.query(spec.name, "SELECT * FROM c"):
+                fields = {name: value for name, value in row.items() if name[0] != "_"} | later
+                if "entries" in row:
+                    fields["entries"] = [entry | later for entry in row["entries"]]
+                if "extraction" in row:
+                    fields["extraction"] = row["extraction"] | later
+                await store.upsert(spec.name, fields)
+    async with AsyncMemory.local(file, embedding_model=vectors, cadence=cadence, policy=policy) as memory:
+        alice = memory.user("alice")
+        assert len(await alice.audit()) > 1
+        given = await memory.extraction()
+        assert given is not None
+        assert given.instructions == "Remember invoices."
+        assert (await alice.settings()).deny_categories == ["health"]
+        await alice.thread("trip").add("user", "My brother is called Tom.")
+        assert await memory.drain(timeout=300) == 0
+        assert {"I live in Lisbon.", "My brother is called Tom."} <= {fact.content for fact in await alice.memories()}
+        assert await alice.profile() is not None
+        assert await alice.thread("trip").summary() is not None

@@ -51,7 +51,7 @@ async def extraction_of(store: Store, owner: str) -> Extraction | None:
     for one in owners:
         given = (await known_document(store, one)).get(EXTRACTION)
         if given is not None:
-            return Extraction.model_validate(given)
+            return from_document(Extraction, given)
     return None
 
 
