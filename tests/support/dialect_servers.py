@@ -1,7 +1,7 @@
 """Servers on loopback that take and refuse what the services of language models do, as far as their pages say.
 
 Each behaviour reads a request and says what the service would: a status and a body. None of it knows of memories but
-the answer, which is one good extraction.
+`TALK` and its answer, which is one good extraction.
 """
 
 from __future__ import annotations
@@ -9,15 +9,24 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from agent_memory.language.retries import RetryPolicy
+from agent_memory.language.tasks import ExtractInput, TurnView
+
 Json = dict[str, Any]
 Said = tuple[int, Json]
 Behaviour = Callable[[str, Json], Said]
 
+QUICK = RetryPolicy(attempts=3, total=5, first_wait=0.001, longest_wait=0.01, first_pause=0.0)
+SAID_AT = datetime(2026, 3, 10, tzinfo=UTC)
+TALK = ExtractInput(
+    turns=[TurnView(ref="t1", role="user", content="My budget for Hawaii is $10,000.", created_at=SAID_AT)]
+)
 FACT = {
     "type": "fact",
     "kind": "fact",

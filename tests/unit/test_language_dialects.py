@@ -6,10 +6,11 @@
 import asyncio
 import json
 import logging
-from datetime import UTC, datetime
 
 import pytest
 from dialect_servers import (
+    QUICK,
+    TALK,
     Service,
     anthropic_error,
     claude,
@@ -41,24 +42,11 @@ from agent_memory.language.dialects import LARGEST_SIZE, REASONING_ROOM, Dialect
 from agent_memory.language.endpoints import ModelRefused
 from agent_memory.language.google_chat import GoogleChat
 from agent_memory.language.openai_chat import OpenAIChat
-from agent_memory.language.retries import RetryPolicy
 from agent_memory.language.service_chat import ServiceChat
-from agent_memory.language.tasks import EXTRACT, ExtractInput, TaskResult, TurnView
+from agent_memory.language.tasks import EXTRACT, TaskResult
 
 # google-genai derives a class from one of aiohttp's, which warns of that.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
-
-QUICK = RetryPolicy(attempts=3, total=5, first_wait=0.001, longest_wait=0.01, first_pause=0.0)
-TALK = ExtractInput(
-    turns=[
-        TurnView(
-            ref="t1",
-            role="user",
-            content="My budget for Hawaii is $10,000.",
-            created_at=datetime(2026, 3, 10, tzinfo=UTC),
-        )
-    ]
-)
 
 
 async def run(chat: ServiceChat) -> TaskResult:

@@ -7,11 +7,11 @@ Each server takes and refuses what `dialect_servers` says of it; what disturbs i
 import asyncio
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 import pytest
 from dialect_servers import (
     GOOD,
+    TALK,
     Behaviour,
     Json,
     Said,
@@ -32,13 +32,9 @@ from dialect_servers import (
 from agent_memory.errors import ModelError
 from agent_memory.language.openai_chat import OpenAIChat
 from agent_memory.language.retries import RetryPolicy
-from agent_memory.language.tasks import EXTRACT, ExtractInput, TurnView
+from agent_memory.language.tasks import EXTRACT
 
 QUICK = RetryPolicy(attempts=3, total=5, first_wait=0.001, longest_wait=0.01)
-SAID_AT = datetime(2026, 3, 10, tzinfo=UTC)
-TALK = ExtractInput(
-    turns=[TurnView(ref="t1", role="user", content="My budget for Hawaii is $10,000.", created_at=SAID_AT)]
-)
 SERVICES: dict[str, tuple[str, Behaviour]] = {
     "gpt-4.1-mini": ("gpt-4.1-mini", plain),
     "gpt-5-mini": ("gpt-5-mini", reasoning(1000, ("minimal", "low", "medium", "high"))),

@@ -4,7 +4,7 @@
 import json
 
 import pytest
-from dialect_servers import GOOD, Service, claude, good, reasoning, refused
+from dialect_servers import GOOD, QUICK, TALK, Service, claude, good, reasoning, refused
 
 litellm_package = pytest.importorskip("litellm", reason="litellm needs an older openai: make clients-check")
 
@@ -12,19 +12,14 @@ from agent_memory.errors import ConfigurationError, ModelError  # noqa: E402
 from agent_memory.language.endpoints import ModelRefused  # noqa: E402
 from agent_memory.language.litellm_chat import LiteLLMChat  # noqa: E402
 from agent_memory.language.litellm_embeddings import LiteLLMEmbeddings  # noqa: E402
-from agent_memory.language.retries import RetryPolicy  # noqa: E402
-from agent_memory.language.tasks import EXTRACT, ExtractInput, TaskResult, TurnView  # noqa: E402
-from agent_memory.models import now  # noqa: E402
+from agent_memory.language.tasks import EXTRACT, TaskResult  # noqa: E402
 
 # litellm's own models, and the sessions that it leaves open, warn.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-QUICK = RetryPolicy(attempts=3, total=5, first_wait=0.001, longest_wait=0.01, first_pause=0.0)
-
 
 async def run(chat: LiteLLMChat) -> TaskResult:
-    turn = TurnView(ref="t1", role="user", content="My budget for Hawaii is $10,000.", created_at=now())
-    return await chat.run(EXTRACT, ExtractInput(turns=[turn]))
+    return await chat.run(EXTRACT, TALK)
 
 
 def chat(service: Service, model: str = "openai/some-model", url: str | None = None) -> LiteLLMChat:

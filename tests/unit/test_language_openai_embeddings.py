@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import pytest
+from dialect_servers import QUICK
 from werkzeug import Request, Response
 
 from agent_memory.errors import ConfigurationError, ModelError
@@ -14,8 +15,6 @@ from agent_memory.language.openai_protocol import LARGEST_BODY
 from agent_memory.language.retries import RetryPolicy
 from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.text.tokens import ApproximateTokens, TiktokenCounter
-
-QUICK = RetryPolicy(attempts=3, total=5, first_wait=0.001, longest_wait=0.01, first_pause=0.0)
 
 
 def vector(text: str) -> list[float]:

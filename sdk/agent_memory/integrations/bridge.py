@@ -42,6 +42,11 @@ def owner(user_id: object, how: str) -> str:
     return encode_id(user_id, "the user id")
 
 
+def given(context: object, name: str) -> Any:
+    """What the context of a run says under this name, in a mapping or an object; None if nothing."""
+    return context.get(name) if isinstance(context, Mapping) else getattr(context, name, None)
+
+
 def turn_id(*parts: str) -> str:
     """The id of a turn without one: the same for the same conversation, place and words."""
     return derived_id("turn", *parts)

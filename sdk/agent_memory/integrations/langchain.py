@@ -10,11 +10,11 @@ one, the `thread_id` of the context. With `invoke`, open a `Memory`; with `ainvo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from agent_memory.extras import require
-from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, complete, owner, text_of, turn, turn_id
+from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, complete, given, owner, text_of, turn, turn_id
 from agent_memory.integrations.parts import role_of, words
 from agent_memory.integrations.tools import memory_tools
 from agent_memory.recall.context import DEFAULT_BUDGET
@@ -112,7 +112,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         await bridge.keep(self._owner(runtime), thread, turns_of(thread, messages, stable_ids=stable))
 
     def _owner(self, runtime: Any) -> str:
-        return owner(self._user_id or _given(runtime.context, "user_id"), _HOW)
+        return owner(self._user_id or given(runtime.context, "user_id"), _HOW)
 
 
 def turns_of(thread_id: str, messages: Sequence[AnyMessage], *, stable_ids: bool) -> list[Turn | None]:
@@ -193,7 +193,7 @@ def _tools_of_run(bridge: Bridge, owner_of: Callable[[Any], str]) -> list[BaseTo
 
 def _thread(runtime: Any, messages: Sequence[AnyMessage]) -> str:
     """The thread of a run: the checkpointer's, or the context's, or else one named after its first message."""
-    known = getattr(runtime.execution_info, "thread_id", None) or _given(runtime.context, "thread_id")
+    known = getattr(runtime.execution_info, "thread_id", None) or given(runtime.context, "thread_id")
     return str(known) if known else turn_id("thread", text_of(messages[0].content) if messages else "")
 
 
@@ -207,10 +207,6 @@ def _parts(message: AnyMessage) -> list[dict[str, Any]] | None:
 
 def _call(message: ToolMessage) -> dict[str, Any]:
     return {"tool_name": message.name, "tool_call_id": message.tool_call_id}
-
-
-def _given(context: Any, name: str) -> Any:
-    return context.get(name) if isinstance(context, Mapping) else getattr(context, name, None)
 
 
 def _blocks(content: Any) -> list[Any]:

@@ -9,12 +9,11 @@ either, the run raises an error.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, cast
 
 from agent_memory.errors import Conflict
 from agent_memory.extras import require
-from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, owner, survive, text_of
+from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, given, owner, survive, text_of
 from agent_memory.integrations.tools import memory_tools
 from agent_memory.models import Turn as KeptTurn
 from agent_memory.recall.context import DEFAULT_BUDGET
@@ -87,8 +86,8 @@ class MemorySession(SessionABC):
         if known != (user, question) or (items and items[-1].get("role") == "user"):
             told = await self._bridge.told(user, self.session_id, question)
             self._told = (user, question), told
-        given = data.model_data.instructions
-        return ModelInputData(data.model_data.input, "\n\n".join(part for part in (given, told) if part) or None)
+        instructions = data.model_data.instructions
+        return ModelInputData(data.model_data.input, "\n\n".join(part for part in (instructions, told) if part) or None)
 
     async def get_items(
         self, limit: int | None = None, wrapper: RunContextWrapper[Any] | None = None
@@ -141,8 +140,7 @@ class MemorySession(SessionABC):
         return self._owner_in(None if wrapper is None else wrapper.context)
 
     def _owner_in(self, context: Any) -> str:
-        known = context.get("user_id") if isinstance(context, Mapping) else getattr(context, "user_id", None)
-        return owner(self._user_id or known, _HOW)
+        return owner(self._user_id or given(context, "user_id"), _HOW)
 
 
 def memory_tools_for(memory: AnyMemory, user_id: str) -> list[FunctionTool]:

@@ -13,7 +13,7 @@ from copy import copy
 from typing import Any, NamedTuple
 
 from agent_memory.extras import require
-from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, owner, survive, text_of, turn, turn_id
+from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, given, owner, survive, text_of, turn, turn_id
 from agent_memory.integrations.parts import media, words
 from agent_memory.integrations.tools import memory_tools
 from agent_memory.recall.context import DEFAULT_BUDGET
@@ -71,9 +71,9 @@ class MemoryCapability(AbstractCapability[Any]):
         Raises:
             InvalidInput: if there is no user id.
         """
-        known = ctx.deps.get("user_id") if isinstance(ctx.deps, Mapping) else getattr(ctx.deps, "user_id", None)
         made = copy(self)
-        made._user_id, made._bound, made._said = owner(self._user_id or known, _HOW), True, ()
+        made._user_id = owner(self._user_id or given(ctx.deps, "user_id"), _HOW)
+        made._bound, made._said = True, ()
         return made
 
     def get_instructions(self) -> Callable[[RunContext[Any]], Any] | None:

@@ -40,7 +40,7 @@ from agent_memory.steps.table import check_option
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
-from agent_memory.store.documents import check_json, validated
+from agent_memory.store.documents import check_json, problem_of, validated
 from agent_memory.store.ids import check_id
 from agent_memory.store.scope_documents import read_scope
 from agent_memory.telemetry import note_degraded
@@ -167,9 +167,7 @@ def search_filters(given: SearchFilters) -> SearchFilters:
     try:
         return _FILTERS.validate_python(named)
     except ValidationError as error:
-        problem = error.errors()[0]
-        place = ".".join(str(part) for part in problem["loc"])
-        raise InvalidInput(f"{place}: {problem['msg']}") from error
+        raise InvalidInput(problem_of(error)) from error
 
 
 def checked_filter(given: Filter | Mapping[str, Any] | None) -> Filter | None:

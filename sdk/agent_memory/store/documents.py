@@ -149,9 +149,13 @@ def validated(model: type[M], fields: Mapping[str, Any], where: str = "") -> M:
     try:
         return model.model_validate(fields)
     except ValidationError as error:
-        problem = error.errors()[0]
-        place = ".".join(str(part) for part in problem["loc"])
-        raise InvalidInput(f"{where}{place}: {problem['msg']}") from error
+        raise InvalidInput(f"{where}{problem_of(error)}") from error
+
+
+def problem_of(error: ValidationError) -> str:
+    """The first thing that a model finds wrong, and where."""
+    problem = error.errors()[0]
+    return f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
 
 
 def _check_leaf(value: object, what: str) -> None:

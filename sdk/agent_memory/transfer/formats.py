@@ -12,11 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
 from agent_memory.errors import InvalidInput
 from agent_memory.models import Memory, iso, now
-from agent_memory.store.documents import check_json, read_json
+from agent_memory.store.documents import check_json, read_json, validated
 from agent_memory.store.ids import USER_THREAD
 from agent_memory.store.turns import MAX_TURN_BYTES
 from agent_memory.transfer.export import FORMAT, VERSION
@@ -94,12 +92,8 @@ def _checked(lines: Iterable[Record]) -> Iterator[Record]:
         if line["content"] is None or (isinstance(line["content"], str) and not line["content"].strip()):
             continue
         fields = {name: value for name, value in line.items() if name in Memory.model_fields}
-        try:
-            Memory.model_validate(fields | {"type": line["memory_type"], "user_id": "checked"})
-        except ValidationError as error:
-            problem = error.errors()[0]
-            place = ".".join(str(part) for part in problem["loc"])
-            raise InvalidInput(f"memory {number} of the file: {place}: {problem['msg']}") from None
+        fields |= {"type": line["memory_type"], "user_id": "checked"}
+        validated(Memory, fields, f"memory {number} of the file: ")
         if len(json.dumps(line)) > MAX_TURN_BYTES:
             raise InvalidInput(f"memory {number} of the file is larger than {MAX_TURN_BYTES} bytes of JSON")
         first, content = known.setdefault(line["id"], (number, line["content"]))

@@ -47,7 +47,7 @@ from agent_memory.store import queries
 from agent_memory.store.changes import STORED_AT
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.cursors import cursor_move, read_cursor
-from agent_memory.store.documents import in_batches, read_json, to_document
+from agent_memory.store.documents import in_batches, problem_of, read_json, to_document
 from agent_memory.store.ids import (
     DOCUMENTS_THREAD,
     PROCEDURES_THREAD,
@@ -116,9 +116,7 @@ class Importer:
         try:
             await self._takers[batch.kind](batch)
         except ValidationError as error:
-            problem = error.errors()[0]
-            place = ".".join(str(part) for part in problem["loc"])
-            raise InvalidInput(f"lines {batch.first} and following: {place}: {problem['msg']}") from error
+            raise InvalidInput(f"lines {batch.first} and following: {problem_of(error)}") from error
 
     async def _header(self, batch: Batch) -> None:
         [header] = batch.lines[:1]
