@@ -291,6 +291,8 @@ def test_what_is_so_from_or_to_a_time_is_dated(text: str, start: str | None, end
         ("Meine Frau arbeitet bei Bosch.", "Ich arbeite nicht mehr bei Bosch.", False),
         ("Contéstame siempre con frases cortas.", "Ya no hace falta que contestes con frases cortas.", True),
         ("Contéstame siempre con frases cortas.", "Ya no hace falta que contestes en inglés.", False),
+        ("Antworte mir bitte immer in kurzen Stichpunkten.", "Stichpunkte brauchst du nicht mehr, danke.", True),
+        ("Antworte bitte immer auf Deutsch.", "Stichpunkte brauchst du nicht mehr, danke.", False),
         ("Ich wohne mit meiner Frau Rima in Bonn.", "Ich bin nach Kiel gezogen.", False),
     ],
 )

@@ -204,8 +204,9 @@ def replaces(newer: Told, older: Told) -> bool:
     """Whether a memory says that what an older one told is no longer so. A memory that claims more stays."""
     new, old = straighten(newer.said), straighten(older.said)
     if older.kind == newer.kind == "requirement":
-        said = _words(new.partition(",")[0]) & _words(old)
-        return forms.WITHDRAWN.search(new) is not None and bool(said) and len(_words(old) - said) <= _MOST_LEFT
+        wanted = _words(forms.FOR_GOOD.sub(" ", old))
+        said = _words(new.partition(",")[0]) & wanted
+        return forms.WITHDRAWN.search(new) is not None and bool(said) and len(wanted - said) <= _MOST_LEFT
     whose, of_whom = _owner(new), _owner(old)
     if older.kind != "fact" or ((whose or of_whom) and not whose & of_whom):
         return False

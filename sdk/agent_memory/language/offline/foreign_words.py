@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from agent_memory.text.instructions import ALWAYS, FROM_NOW_ON, NEVER
 from agent_memory.text.patterns import bounded, either, linear
 
 
@@ -280,6 +281,11 @@ WITHDRAWN = linear(
     re.I,
 )
 """What says that an instruction no longer holds."""
+FOR_GOOD = linear(
+    rf"\b(?:{ALWAYS}|{NEVER}|{FROM_NOW_ON}|bitte|por favor|s'il (?:te|vous) plaît|per favore|graag|alsjeblieft)\b",
+    re.I,
+)
+"""What an instruction says besides what is wanted."""
 _FORMS = either("""
     antwort schreib sprech sprich erklär duzen siezen stichpunkt list emoji kurz knapp ausführlich deutsch englisch
     contest respon escrib habl frase viñeta cort[oa]s larg[oa]s inglés español répon écri parle phrase puce court long
