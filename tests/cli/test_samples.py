@@ -1,18 +1,22 @@
 """The samples, run as their first lines say."""
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from model_server import completion
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 pytestmark = pytest.mark.acceptance
 
 CHAT = Path(__file__).parents[2] / "samples" / "chat.py"
+SYSTEM = "You are a helpful assistant."
 
 
 def talk(folder: Path, *lines: str, **environment: str) -> str:
@@ -28,6 +32,17 @@ def talk(folder: Path, *lines: str, **environment: str) -> str:
         check=True,
     )
     return done.stdout
+
+
+def chat_answer(text: str) -> Response:
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+    answer = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    return Response(json.dumps(answer), content_type="application/json")
+
+
+def of_a_task(asked: Any) -> Response:
+    """What a model answers to a step of the background, which waits as long as it gets nothing usable."""
+    return Response(json.dumps(asyncio.run(completion(asked))), content_type="application/json")
 
 
 def test_a_new_session_knows_what_was_said_in_the_one_before(tmp_path):
@@ -46,10 +61,11 @@ def test_a_store_can_be_talked_to_without_a_model_and_then_with_one(tmp_path, ht
     told = []
 
     def complete(request: Request) -> Response:
+        asked = json.loads(request.data)
+        if asked["messages"][0]["content"] != SYSTEM:
+            return of_a_task(asked)
         told.append(request.data.decode())
-        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Yes."}}
-        answer = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
-        return Response(json.dumps(answer), content_type="application/json")
+        return chat_answer("Yes.")
 
     httpserver.expect_request("/v1/chat/completions").respond_with_handler(complete)
     environment = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": httpserver.url_for("/v1")}
@@ -62,13 +78,10 @@ def test_a_model_is_told_what_was_said_and_its_answer_is_kept(tmp_path, httpserv
 
     def complete(request: Request) -> Response:
         asked = json.loads(request.data)
-        if asked["messages"][0]["content"] != "You are a helpful assistant.":
-            return Response("{}", 400)  # a task of the background: not what this is about
+        if asked["messages"][0]["content"] != SYSTEM:
+            return of_a_task(asked)
         told.append(" ".join(message["content"] for message in asked["messages"]))
-        message = {"role": "assistant", "content": "Ten thousand dollars it is."}
-        choice = {"index": 0, "finish_reason": "stop", "message": message}
-        answer = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
-        return Response(json.dumps(answer), content_type="application/json")
+        return chat_answer("Ten thousand dollars it is.")
 
     def embed(request: Request) -> Response:
         asked = json.loads(request.data)

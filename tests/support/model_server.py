@@ -99,12 +99,13 @@ class ModelServer:
                 await asyncio.sleep(0.05)
 
     async def _made(self, service: str, mode: str, request: Any) -> Answer:
-        made = await (_embeddings(request, mode) if service == "embeddings" else _completion(request, mode))
+        made = await (_embeddings(request, mode) if service == "embeddings" else completion(request, mode))
         text = json.dumps(made)
         return 200, _JSON, text[: len(text) // 2] if mode == "truncated" else text
 
 
-async def _completion(request: Any, mode: str) -> Any:
+async def completion(request: Any, mode: str = "good") -> Any:
+    """The answer to a task's request, as the protocol's object."""
     name = request.get("response_format", {}).get("json_schema", {}).get("name", EXTRACT.name)
     task = EXTRACT_AND_SUMMARIZE if name == EXTRACT_AND_SUMMARIZE.name else EXTRACT
     data = task.input.model_validate_json(request["messages"][1]["content"])
