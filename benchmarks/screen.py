@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent_memory.screening.orders import find_instructions
-from agent_memory.screening.secrets import Finding, find_secrets
+from agent_memory.screening.findings import Finding, find_instructions, find_secrets
 from agent_memory.text.folding import folded
 
 AROUND = 60

@@ -15,9 +15,9 @@ from agent_memory.language.roles import models_of, roles_off
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
 from agent_memory.models import Budget, EndpointHealth, Health, iso
 from agent_memory.processing.intake import uncounted_turns
-from agent_memory.rules.quotas import budget_of_store, count_over_budget
+from agent_memory.rules.budgets import budget_of_store, count_over_budget
 from agent_memory.runtime import Runtime
-from agent_memory.screening.secrets import knows_tokens
+from agent_memory.screening.findings import knows_tokens
 from agent_memory.settings import role_variable
 from agent_memory.steps.dead_letters import count_dead_letters
 from agent_memory.store.client import Store

@@ -15,7 +15,7 @@ from agent_memory.evaluation.dataset import read_dataset
 from agent_memory.evaluation.harness import distinct, hit, measures, ndcg, recall
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import TurnInput
-from agent_memory.recall.bm25 import Bm25
+from agent_memory.recall.relevance import Bm25
 
 TALK = {
     "session_1_date_time": "1:56 pm on 8 May, 2023",

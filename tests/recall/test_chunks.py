@@ -9,7 +9,7 @@ from agent_memory import AsyncMemory
 from agent_memory.forgetting.selection import stand_ins
 from agent_memory.models import Memory, Turn, now
 from agent_memory.recall.fusion import Candidate, rank
-from agent_memory.recall.talk import Talk, repeats_question
+from agent_memory.recall.relevance import Talk, repeats_question
 from agent_memory.rules.switches import Rules
 from agent_memory.screening.screen import Spoken, screen_talk
 from agent_memory.settings import PolicySettings, RecallSettings

@@ -12,8 +12,7 @@ from simulation import simulated_time
 from agent_memory import AsyncMemory, Memory
 from agent_memory.errors import InvalidInput, ModelError
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.recall.budget import TURNS, fit
-from agent_memory.recall.render import Line
+from agent_memory.recall.render import TURNS, Line, fit
 from agent_memory.settings import RecallSettings
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.static import StaticFacts

@@ -8,9 +8,8 @@ from memories import fact
 
 from agent_memory import AsyncMemory
 from agent_memory.models import Hit, Memory
-from agent_memory.recall.bm25 import Bm25, words
-from agent_memory.recall.fusion import Candidate, rank, related
-from agent_memory.recall.talk import Span, Spot, asks, asks_of_agent, only_asks, spans_around
+from agent_memory.recall.fusion import Candidate, Span, asks_of_agent, rank, related, spans_around
+from agent_memory.recall.relevance import Bm25, Spot, asks, only_asks, words
 from agent_memory.settings import RecallSettings
 from agent_memory.store.ids import USER_THREAD
 from agent_memory.text.terms import MAX_TERMS, query_terms

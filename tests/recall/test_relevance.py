@@ -5,8 +5,9 @@ import pytest
 from agent_memory import AsyncMemory
 from agent_memory.calibration import HASHING, MINILM
 from agent_memory.models import Hit
+from agent_memory.recall.compose import nothing_line
 from agent_memory.recall.relevance import COMPARED, relevance_of_all, worth_showing
-from agent_memory.recall.render import PAST, Line, Talk, laid_out, nothing_line, render
+from agent_memory.recall.render import PAST, Line, Talk, laid_out, render
 
 ASKED = "Which team won?"
 SAID = [

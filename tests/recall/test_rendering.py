@@ -7,7 +7,8 @@ import pytest
 from memories import fact
 
 from agent_memory.models import ContextFormat, Memory
-from agent_memory.recall.render import NOTICE, Line, escaped, memory_line, profile_line, quoted, render, state_lines
+from agent_memory.recall.compose import state_lines
+from agent_memory.recall.render import NOTICE, Line, escaped, memory_line, profile_line, quoted, render
 
 DAY = datetime(2026, 3, 5, tzinfo=UTC)
 

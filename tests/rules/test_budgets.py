@@ -11,7 +11,7 @@ from simulation import simulated_time
 from agent_memory import Cadence, ModelError
 from agent_memory.errors import QuotaExceeded
 from agent_memory.models import Usage, now
-from agent_memory.rules.quotas import Spent, budget_of_store, charge
+from agent_memory.rules.budgets import Spent, budget_of_store, charge
 from agent_memory.settings import Environment, PolicySettings
 
 
@@ -38,7 +38,7 @@ async def test_over_the_budget_turns_are_kept_and_wait_for_the_next_day(
         assert (await bob.thread("t1").process("extract")).created == 1, "a budget is one user's"
 
         tomorrow = now() + timedelta(days=1)
-        monkeypatch.setattr("agent_memory.rules.quotas.now", lambda: tomorrow)
+        monkeypatch.setattr("agent_memory.rules.budgets.now", lambda: tomorrow)
         assert (await memory.user("alice").stats()).paused is None
         result = await thread.process("extract")
         assert (result.turns, result.created) == (1, 1)
@@ -90,7 +90,7 @@ async def test_a_budget_of_the_store_is_shared_by_all_users(chat: ScriptedChat, 
         assert await memory.runtime.store.query("counter", 'SELECT * FROM c WHERE c.type = "budget"') == []
 
         tomorrow = now() + timedelta(days=1)
-        monkeypatch.setattr("agent_memory.rules.quotas.now", lambda: tomorrow)
+        monkeypatch.setattr("agent_memory.rules.budgets.now", lambda: tomorrow)
         assert (await memory.user(people[4]).thread("t1").process("extract")).created == 1
     assert Environment(MEMORY_STORE_DAILY_TOKENS="9000").policy.store_daily_tokens == 9000
 

@@ -11,7 +11,7 @@ from scripted_model import ScriptedChat
 from agent_memory import AsyncMemory
 from agent_memory.errors import QuotaExceeded
 from agent_memory.models import now
-from agent_memory.rules.quotas import choose
+from agent_memory.rules.keeping import choose
 from agent_memory.settings import Tier
 
 

@@ -7,7 +7,7 @@ import pytest
 from memories import fact
 
 from agent_memory.models import Memory
-from agent_memory.rules.quotas import eviction_order, retention
+from agent_memory.rules.keeping import eviction_order, retention
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 

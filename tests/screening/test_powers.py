@@ -9,7 +9,7 @@ from memories import fact
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.rules.switches import Rules
-from agent_memory.screening.powers import GIVES, SPEAKS, find_powers
+from agent_memory.screening.findings import GIVES, SPEAKS, find_powers
 from agent_memory.screening.screen import screen_memory, screen_values
 from agent_memory.settings import PolicySettings
 

@@ -14,11 +14,10 @@ from agent_memory import AsyncMemory
 from agent_memory.errors import InvalidInput, MemoryDisabled, QuotaExceeded
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import Memory, Turn, content_hash, now
-from agent_memory.rules.quotas import choose
-from agent_memory.rules.switches import Rules, is_kept
-from agent_memory.screening.orders import find_instructions
+from agent_memory.rules.keeping import choose, is_kept
+from agent_memory.rules.switches import Rules
+from agent_memory.screening.findings import Finding, find_instructions, find_secrets, redacted
 from agent_memory.screening.screen import screen_memory, screen_talk, screen_values
-from agent_memory.screening.secrets import Finding, find_secrets, redacted
 from agent_memory.settings import PolicySettings, Tier
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.text.folding import folded

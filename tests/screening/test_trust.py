@@ -2,9 +2,8 @@
 
 import pytest
 
+from agent_memory.screening.findings import Finding, find_instructions, find_secrets, redacted
 from agent_memory.screening.numbers import is_account, is_card
-from agent_memory.screening.orders import find_instructions
-from agent_memory.screening.secrets import Finding, find_secrets, redacted
 
 # Made up for these tests, in the forms that the services publish.
 GITHUB = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"

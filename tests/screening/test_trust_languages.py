@@ -4,9 +4,8 @@ import base64
 
 import pytest
 
+from agent_memory.screening.findings import find_instructions, find_secrets, redacted
 from agent_memory.screening.numbers import is_account, is_social
-from agent_memory.screening.orders import find_instructions
-from agent_memory.screening.secrets import find_secrets, redacted
 
 HEX = "0123456789abcdef" * 10
 LETTERS = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0xL" * 4

@@ -53,10 +53,10 @@ from agent_memory.language.tasks import (
     TurnView,
 )
 from agent_memory.models import Memory, Signals, content_hash
-from agent_memory.recall import bm25, dates as recall_dates, gate, questions, render, talk
-from agent_memory.rules import switches
+from agent_memory.recall import dates as recall_dates, gate, questions, relevance, render
+from agent_memory.rules import keeping
 from agent_memory.rules.switches import Rules
-from agent_memory.screening import orders, screen, secrets
+from agent_memory.screening import findings, screen
 from agent_memory.screening.injected import without_injected
 from agent_memory.settings import PolicySettings
 from agent_memory.steps import reprocess
@@ -258,9 +258,9 @@ SCRATCH = Path()
 ENTRIES: dict[str, Callable[[str], object]] = {
     "screen a memory": lambda text: screen.screen_memories([memory(text)], RULES, POLICY),
     "tags beside secrets": lambda text: screen.screen_memory(secrets_and_tags(text), POLICY),
-    "secrets": secrets.find_secrets,
-    "instructions": orders.find_instructions,
-    "categories": switches.categories_of,
+    "secrets": findings.find_secrets,
+    "instructions": findings.find_instructions,
+    "categories": keeping.categories_of,
     "folding": lambda text: (folded(text), seen(text)),
     "injected": without_injected,
     "extract": lambda text: extract(ExtractInput(before=[turn(text, "b1")], turns=[turn(text)])),
@@ -274,14 +274,14 @@ ENTRIES: dict[str, Callable[[str], object]] = {
     "event of a question": event_of_question,
     "question building": asked,
     "gate": lambda text: (gate.decide(text, Signals()), gate.is_personal(text)),
-    "asking": lambda text: (talk.asks(f"{text}?"), talk.only_asks(f"{text}?")),
+    "asking": lambda text: (relevance.asks(f"{text}?"), relevance.only_asks(f"{text}?")),
     "forget by topic": lambda text: (LIKENESS.about("the dog", text, None), likeness.telling_part(text, "the dog")),
     "forget by a long topic": lambda text: (LIKENESS.about(text, text, None), likeness.roots(text)),
     "likeness": lambda text: LIKENESS.same_claim(text, f"{text} x", 0.95),
     "figures and names": lambda text: (figures.figures(text), figures.telling_figures(text), names.names(text)),
     "sentences": sentences.sentences,
     "restated": lambda text: restated.restates(text, f"{text} not"),
-    "words for BM25": bm25.words,
+    "words for BM25": relevance.words,
     "terms of a query": terms.query_terms,
     "quoting": lambda text: (render.quoted(text), render.escaped(text)),
     "rendering": lambda text: [render.render([render.memory_line(memory(text))], form) for form in FORMS],

@@ -92,9 +92,9 @@ PROOFS: dict[tuple[str, str], str] = {
         "sdk/agent_memory/text/sentences.py",
         r"f'(?<=[.!?؟…])(?!{_DAY} {_MONTH})\\s+|(?<=[。！？])\\s*|\\n\\s*'",
     ): RUN,
-    ("sdk/agent_memory/recall/bm25.py", r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})|_"): SHORT,
-    ("sdk/agent_memory/recall/bm25.py", r"f'[{CJK}]+|[^\\W{CJK}]+'"): RUN,
-    ("sdk/agent_memory/recall/bm25.py", r"f'[{CJK}]'"): CLASS,
+    ("sdk/agent_memory/recall/relevance.py", r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})|_"): SHORT,
+    ("sdk/agent_memory/recall/relevance.py", r"f'[{CJK}]+|[^\\W{CJK}]+'"): RUN,
+    ("sdk/agent_memory/recall/relevance.py", r"f'[{CJK}]'"): CLASS,
     (
         "sdk/agent_memory/text/terms.py",
         r'''f"[{CJK}]+|[^\\W{CJK}]+(?:[.,:'’\\-][^\\W{CJK}]+)*"''',

@@ -18,6 +18,8 @@ from agent_memory.language.hashing import HashingEmbeddings
 ROOT = Path(__file__).parents[2]
 PACKAGE = f"{Path(agent_memory.__file__).parent}/"
 MARK = "4711"
+MOST_FILES = 25
+"""How many files a turn may take. A longer walk is harder to follow."""
 DEEP = 3
 """How far into its arguments a function is looked at."""
 WIDE = 60
@@ -92,5 +94,5 @@ async def test_a_turn_meets_every_file_that_the_page_names():
             context = await alice.thread("t2").context("What is my locker code?")
     assert MARK in context.text
     assert any(path.startswith("language/offline/") for path in met)
-    assert 25 < len(named()) < 36
+    assert len(named()) <= MOST_FILES
     assert sorted(named() - met) == []

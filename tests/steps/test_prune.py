@@ -9,7 +9,7 @@ from memories import fact
 
 from agent_memory import AsyncMemory
 from agent_memory.models import Memory, iso
-from agent_memory.rules.quotas import retention
+from agent_memory.rules.keeping import retention
 from agent_memory.steps.prune import FADED, FIRST_DAYS, fading_users
 from agent_memory.store.containers import MEMORIES
 

@@ -19,7 +19,7 @@ from agent_memory.language.grounding import ground
 from agent_memory.language.said_dates import Spoken
 from agent_memory.language.support import why_unsaid
 from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOutput, TurnView
-from agent_memory.screening.orders import find_instructions
+from agent_memory.screening.findings import find_instructions
 from agent_memory.text.folding import folded
 
 SAID_AT = datetime(2026, 3, 13, 9, tzinfo=UTC)

@@ -11,7 +11,7 @@ from agent_memory.evaluation.adapters import Told
 from agent_memory.evaluation.dataset import Conversation
 from agent_memory.language.tasks import EmbeddingModel, Vector
 from agent_memory.models import Turn
-from agent_memory.recall.bm25 import Bm25
+from agent_memory.recall.relevance import Bm25
 from agent_memory.store.chunks import chunk_text
 from agent_memory.store.turns import make_turns
 from agent_memory.text.terms import query_terms

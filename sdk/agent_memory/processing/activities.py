@@ -18,8 +18,9 @@ from agent_memory.language.together import Together
 from agent_memory.models import Usage, now
 from agent_memory.processing.reembed import move
 from agent_memory.processing.workflows import TOGETHER, sharing
-from agent_memory.rules.quotas import charge, require_budget
-from agent_memory.rules.switches import read_rules, with_retention
+from agent_memory.rules.budgets import charge, require_budget
+from agent_memory.rules.keeping import with_retention
+from agent_memory.rules.switches import read_rules
 from agent_memory.steps.dead_letters import clear_failure, note_failure
 from agent_memory.steps.gather import StepRequest, Tools
 from agent_memory.steps.over_turns import fault_of_input

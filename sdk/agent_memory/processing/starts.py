@@ -29,7 +29,7 @@ from agent_memory.processing.intake import (
     user_total,
 )
 from agent_memory.processing.workflows import VERSION
-from agent_memory.rules.quotas import over_budget
+from agent_memory.rules.budgets import over_budget
 from agent_memory.settings import Cadence
 from agent_memory.steps.extract import NAME as EXTRACT
 from agent_memory.steps.gather import Tools

@@ -7,9 +7,11 @@ import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
+from agent_memory.models import day, there
+from agent_memory.recall.render import ARCHIVE, Line
 from agent_memory.recall.rerank import rerank
 from agent_memory.recall.searcher import Searcher
 from agent_memory.store import queries
@@ -86,3 +88,10 @@ def _dated_text(account: Conversation) -> tuple[datetime, str]:
 def _conversation(row: Document) -> Conversation:
     at = datetime.fromisoformat(row["at"])
     return Conversation(row["id"], row["type"], row["thread_id"], row["content"], at, row.get("similarity"))
+
+
+def archive_line(account: Conversation, zone: tzinfo = UTC) -> Line:
+    """The line of another conversation: its account, with its last day."""
+    used: dict[str, Any] = {"id": account.id, "type": account.type, "thread_id": account.thread_id}
+    score = {} if account.similarity is None else {"score": account.similarity}
+    return Line(ARCHIVE, account.content, used | score, f"a conversation of {day(there(account.at, zone))}")

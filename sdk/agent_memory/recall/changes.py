@@ -19,7 +19,7 @@ from operator import mul
 from typing import NamedTuple
 
 from agent_memory.models import Hit, Memory
-from agent_memory.recall.talk import only_asks
+from agent_memory.recall.relevance import only_asks
 from agent_memory.store.chunks import chunk_id, speaker_of, told_by, words_of
 from agent_memory.text.figures import FIGURE, NUMBERS
 from agent_memory.text.languages import is_foreign

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
+from typing import Any
 
 from agent_memory.calibration import Calibration, calibration_of
 from agent_memory.models import (
@@ -23,27 +24,28 @@ from agent_memory.models import (
     UserProfile,
     now,
 )
-from agent_memory.recall.archive import Conversation
-from agent_memory.recall.bm25 import Bm25, words
-from agent_memory.recall.budget import HINTS, TURNS, Fit, fit
+from agent_memory.recall.archive import Conversation, archive_line
 from agent_memory.recall.changes import newer_versions, newest_first, with_added
 from agent_memory.recall.excerpts import shortened
 from agent_memory.recall.hints import unshown
 from agent_memory.recall.oneself import NEAREST, asks_for_all, asks_of_self
 from agent_memory.recall.questions import Question
-from agent_memory.recall.relevance import nearness, relevance_of_all, worth_showing
+from agent_memory.recall.relevance import Bm25, nearness, relevance_of_all, repeats_question, words, worth_showing
 from agent_memory.recall.render import (
+    HELP,
+    HINTS,
+    NOTHING,
+    STANDING,
+    STATE,
+    SUMMARY,
+    TURNS,
+    Fit,
     Line,
-    archive_line,
-    hint_line,
+    fit,
     memory_line,
-    nothing_line,
     profile_line,
-    standing_line,
-    state_lines,
-    summary_line,
+    quoted,
 )
-from agent_memory.recall.talk import repeats_question
 from agent_memory.settings import RecallSettings
 from agent_memory.store.chunks import spoken, told_by
 from agent_memory.text.folding import folded
@@ -78,6 +80,8 @@ _REPEATED = 0.4
 
 Of 100 words of the right answers, contexts of LoCoMo and REALTALK have 79.3 and 64.5; with 2/3 79.3 and 64.3, with 1/4
 78.8 and 64.9. If any fact stands for its turn, they have 78.8 and 63.6."""
+_QUESTION_SHOWN = 100
+"""Characters of a question that a context repeats."""
 
 
 @dataclass(slots=True)
@@ -314,7 +318,7 @@ def _recent(turns: Sequence[Turn], query: str) -> Sequence[Turn]:
 
 def summary_lines(summary: ThreadSummary | None) -> list[Line]:
     """The lines of the thread's summary."""
-    return [summary_line(line) for line in summary.content.splitlines()] if summary else []
+    return [Line(SUMMARY, line, {"type": "summary"}) for line in summary.content.splitlines()] if summary else []
 
 
 def turn_lines(turns: Sequence[Turn], query: str) -> list[Line]:
@@ -325,3 +329,42 @@ def turn_lines(turns: Sequence[Turn], query: str) -> list[Line]:
 def _turn_line(turn: Turn) -> Line:
     role = {"agent": "assistant"}.get(turn.role, turn.role)
     return Line(TURNS, folded(turn.content), {"id": turn.id, "type": "turn", "role": role})
+
+
+def hint_line(hit: Hit, zone: tzinfo = UTC) -> Line:
+    """The line of a procedure or an insight that nobody asked for."""
+    line = memory_line(hit.memory, hit.score, zone=zone)
+    return replace(line, section=HELP, used=line.used | {"hint": True})
+
+
+def standing_line(memory: Memory, zone: tzinfo = UTC) -> Line:
+    """The line of a standing request, for every answer or for questions like this one."""
+    line = memory_line(memory, zone=zone)
+    return replace(line, section=STANDING, used=line.used | {"standing": True})
+
+
+def nothing_line(query: str, *, anything: bool = False) -> Line:
+    """The line that says that nothing is remembered about a question; quotes it on one line, cut if long.
+
+    If the nearest memories are shown nevertheless, it says that they may be about something else.
+    """
+    asked = quoted(query)
+    shown = asked if len(asked) <= _QUESTION_SHOWN else asked[:_QUESTION_SHOWN].rstrip() + "…"
+    asked = f'"{shown.replace(chr(34), chr(39))}"'
+    said = f"No memory clearly answers this question: {asked} What is remembered and may help:"
+    return Line(NOTHING, said if anything else f"Nothing is remembered about this question: {asked}")
+
+
+def state_lines(state: dict[str, Any]) -> list[Line]:
+    """A thread's state, one line a value; lists on one line."""
+    return [
+        Line(STATE, f"{name}: {_in_words(value)}", {"type": "state"})
+        for name, value in state.items()
+        if value not in (None, "", [], {})
+    ]
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {_in_words(item)}" for name, item in value.items())
+    return "; ".join(map(_in_words, value)) if isinstance(value, list) else str(value)

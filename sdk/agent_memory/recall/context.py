@@ -18,14 +18,22 @@ from agent_memory.language.tasks import QUERY_REWRITE, ChatModel
 from agent_memory.models import Context, ContextFormat, Filter, Hit, SearchFilters, Signals, TextIs, iso
 from agent_memory.recall import early
 from agent_memory.recall.archive import search_archive
-from agent_memory.recall.budget import HINTS, TURNS
-from agent_memory.recall.compose import LAST_TURNS, Parts, Wanted, compose, static_lines, summary_lines, turn_lines
+from agent_memory.recall.compose import (
+    LAST_TURNS,
+    Parts,
+    Wanted,
+    compose,
+    state_lines,
+    static_lines,
+    summary_lines,
+    turn_lines,
+)
 from agent_memory.recall.gate import Decision, classify, decide
 from agent_memory.recall.groups import check_groups, merged, search_groups, with_conditions_of_groups
 from agent_memory.recall.hints import find_hints
 from agent_memory.recall.questions import HISTORY_MESSAGES, Question, build_question, hypothetical
 from agent_memory.recall.relevance import COMPARED
-from agent_memory.recall.render import state_lines
+from agent_memory.recall.render import HINTS, TURNS
 from agent_memory.recall.search import LONGEST_QUERY, search
 from agent_memory.recall.searcher import Searcher
 from agent_memory.settings import QueryStrategy
@@ -41,7 +49,7 @@ from agent_memory.text.tokens import TokenCounter
 logger = logging.getLogger("agent_memory")
 
 DEFAULT_BUDGET = 650
-"""In tokens. `recall.budget` divides it among the parts of a context."""
+"""In tokens. `recall.render` divides it among the parts of a context."""
 DEFAULT_LIMIT = 20
 """Memories at most; the budget mostly holds fewer."""
 _HISTORY_TURNS = 8

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from agent_memory.models import Memory, day, there
-from agent_memory.recall.bm25 import words
+from agent_memory.recall.relevance import words
 from agent_memory.text import dates
 from agent_memory.text.calendar_words import FOREIGN_TIMES, with_english_calendar, with_english_near_times
 from agent_memory.text.patterns import WORD, linear

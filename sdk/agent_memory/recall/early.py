@@ -11,8 +11,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from agent_memory.models import Context, ContextFormat, ContextSection, Filter, Signals
-from agent_memory.recall.budget import SHARES, TURNS
-from agent_memory.recall.render import Line, render
+from agent_memory.recall.render import SHARES, TURNS, Line, render
 from agent_memory.settings import QueryStrategy
 from agent_memory.text.tokens import TokenCounter
 

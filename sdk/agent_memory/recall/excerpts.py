@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from agent_memory.models import Memory
-from agent_memory.recall.bm25 import words
+from agent_memory.recall.relevance import words
 from agent_memory.recall.render import Line
 from agent_memory.store.chunks import told_by
 from agent_memory.text.patterns import Linear, linear

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from agent_memory.models import FoundBy
-from agent_memory.recall.bm25 import words
+from agent_memory.recall.relevance import words
 
 PART_WORDS = {
     "text": "words in common",

@@ -17,11 +17,10 @@ from agent_memory.errors import AgentMemoryError
 from agent_memory.forgetting.tombstones import forgotten_turns
 from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.models import Memory, SearchFilters, Turn
-from agent_memory.recall.bm25 import words
 from agent_memory.recall.fusion import Candidate
 from agent_memory.recall.gate import is_greeting
+from agent_memory.recall.relevance import only_asks, words
 from agent_memory.recall.searcher import Searcher
-from agent_memory.recall.talk import only_asks
 from agent_memory.rules.switches import Rules, known_rules
 from agent_memory.screening.injected import without_injected
 from agent_memory.screening.screen import screen_talk

@@ -7,6 +7,7 @@ five LoCoMo conversations with MiniLM, evidence among the first ten turns: recip
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,15 +26,38 @@ from agent_memory.calibration import (
     Calibration,
 )
 from agent_memory.models import FoundBy, Hit, Memory, now
-from agent_memory.recall.bm25 import Bm25, words
 from agent_memory.recall.dates import Period, beside, date_terms, event_named, times_of
 from agent_memory.recall.explain import explained, shared_terms
-from agent_memory.recall.relevance import relevance_of, signs
-from agent_memory.recall.talk import Talk, asks_of_agent, is_question_alone, only_asks
+from agent_memory.recall.relevance import (
+    Bm25,
+    Spot,
+    Talk,
+    is_question_alone,
+    only_asks,
+    relevance_of,
+    signs,
+    spot_of,
+    words,
+)
 from agent_memory.settings import RecallSettings
 from agent_memory.store.chunks import spoken, words_of
 from agent_memory.store.ids import USER_THREAD
+from agent_memory.text.patterns import linear
 from agent_memory.text.terms import query_terms
+
+_OF_AGENT = linear(
+    r"\b(?:(?:did|have|had|were|what) you|you(?:['’]ve| (?:(?:have|had|also|just|once|already) ){0,2}(?:said|told|gave"
+    r"|given|wrote|recommended|suggested|advised|mentioned|proposed|explained|showed|shown|listed|promised|shared|taught|named"
+    r"|offered))|your (?:advice|suggestion|recommendation|answer|explanation)"
+    r"|we(?:['’]ve| have)? (?:discussed|covered|talked|agreed|decided)|summar(?:y|i[sz]e)|recap"
+    r"|hast du|haben sie|wir besprochen|zusammenfass|as-tu|tu m['’]as|résum|me dijiste|hablamos|resum)",
+    re.IGNORECASE,
+)
+
+
+def asks_of_agent(question: str) -> bool:
+    """Whether a question is about what the agent said, or about the conversation as a whole."""
+    return _OF_AGENT.search(question) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +69,35 @@ class Candidate:
     found_by: tuple[FoundBy, ...] = ()
     replaced: str = ""
     """The words of the outdated turn that it replaced, if a search found that one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of one conversation, both ends included."""
+
+    thread_id: str
+    first: int
+    last: int
+
+
+def spans_around(spots: Iterable[Spot], reach: int) -> list[Span]:
+    """The stretches of `reach` turns to both sides of the spots. Stretches that overlap or touch become one."""
+    spans: list[Span] = []
+    for spot in sorted(set(spots), key=lambda spot: (spot.thread_id, spot.position)):
+        first, last = max(0, spot.position - reach), spot.position + reach
+        if spans and spans[-1].thread_id == spot.thread_id and first <= spans[-1].last + 1:
+            spans[-1] = replace(spans[-1], last=last)
+        else:
+            spans.append(Span(spot.thread_id, first, last))
+    return spans
+
+
+def is_within(memory: Memory, spans: Iterable[Span]) -> bool:
+    """Whether a chunk was said in one of these stretches."""
+    spot = spot_of(memory)
+    return spot is not None and any(
+        span.thread_id == spot.thread_id and span.first <= spot.position <= span.last for span in spans
+    )
 
 
 def related(found: Sequence[Candidate], terms: Sequence[str], threshold: float, nearest: int = 0) -> list[Candidate]:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent_memory.models import Hit, Memory
-from agent_memory.recall.bm25 import words
 from agent_memory.recall.fusion import is_repeat
+from agent_memory.recall.relevance import words
 from agent_memory.recall.search import LONGEST_QUERY
 from agent_memory.recall.searcher import Searcher
 from agent_memory.settings import RecallSettings

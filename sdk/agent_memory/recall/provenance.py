@@ -6,8 +6,7 @@ import asyncio
 from collections import defaultdict
 
 from agent_memory.models import Memory, Provenance, Source, Turn
-from agent_memory.screening.orders import find_instructions
-from agent_memory.screening.secrets import find_secrets
+from agent_memory.screening.findings import find_instructions, find_secrets
 from agent_memory.store.client import Store
 from agent_memory.store.memories import get_memories, get_memory, history, made_from
 from agent_memory.store.turns import in_order, turns_by_id

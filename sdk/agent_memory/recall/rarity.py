@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_memory.errors import AgentMemoryError
-from agent_memory.recall.bm25 import words
 from agent_memory.recall.called import Greeting, Said, greetings
 from agent_memory.recall.phrasing import Speaker, speakers
+from agent_memory.recall.relevance import words
 from agent_memory.store import search_queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES

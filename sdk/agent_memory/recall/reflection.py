@@ -15,10 +15,9 @@ from agent_memory.language.roles import ROLE_OF, model_of
 from agent_memory.language.tasks import REFLECT_ON, CitedText, RatedNote, ReflectOnInput
 from agent_memory.models import CitedSentence, Evidence, Hit, Reflection, Usage, now
 from agent_memory.recall.search import LONGEST_QUERY
-from agent_memory.rules.quotas import charge, require_budget
+from agent_memory.rules.budgets import charge, require_budget
+from agent_memory.screening.findings import find_instructions, find_secrets
 from agent_memory.screening.injected import without_injected
-from agent_memory.screening.orders import find_instructions
-from agent_memory.screening.secrets import find_secrets
 from agent_memory.steps.gather import Tools
 from agent_memory.store.chunks import spoken
 from agent_memory.text.folding import folded

@@ -1,28 +1,28 @@
-"""Rendering: the text of a context, which an agent can quote but need not obey (docs/decisions/0010).
+"""Rendering: the lines of a context that fit its budget, and its text (docs/decisions/0010).
 
 Three forms: `sections` (the default), `bullets`, `xml`. After the line that says that nothing is remembered, every form
 puts what changes least first. None contains a clock or a score, so that equal questions give equal texts. The notice
 comes last, after the text that it describes. What somebody once said is one line that cannot pass for anything but a
-quotation.
+quotation: an agent can quote it but need not obey it.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from agent_memory.models import ContextFormat, Hit, Memory, day, there
-from agent_memory.recall.archive import Conversation
+from agent_memory.models import ContextFormat, Memory, day, there
 from agent_memory.screening.injected import BULLETS_HEADER, HEADER, NOTICE, XML_END, XML_HEADER
 from agent_memory.store.chunks import head_of
 from agent_memory.store.ids import group_of
 from agent_memory.text.folding import folded
 from agent_memory.text.patterns import linear
+from agent_memory.text.tokens import TokenCounter
 
 _OPENING = linear(r"[<\[]")
 _MARKS = {"<": ("|", "｜", "s>", "/s>", "sys>", "/sys>", "<sys>", "</sys>"), "[": ("inst]", "/inst]")}
@@ -63,15 +63,15 @@ PREFERENCES = "Preferences:"
 CONTEXT = "Context:"
 HOW_TO = "Procedures:"
 PAST = "Past Conversations:"
-HINTS = "May Help:"
+HELP = "May Help:"
 STATE = "Current State:"
 SUMMARY = "This Conversation So Far:"
 ARCHIVE = "From Other Conversations:"
 
-ORDER = (NOTHING, STATIC, PROFILE, STANDING, FACTS, PREFERENCES, CONTEXT, HOW_TO, PAST, HINTS, STATE, SUMMARY, ARCHIVE)
+ORDER = (NOTHING, STATIC, PROFILE, STANDING, FACTS, PREFERENCES, CONTEXT, HOW_TO, PAST, HELP, STATE, SUMMARY, ARCHIVE)
 _XML_BLOCKS = {
     "static_memory": (STATIC,),
-    "extractive_memory": (NOTHING, PROFILE, STANDING, FACTS, PREFERENCES, CONTEXT, HOW_TO, HINTS),
+    "extractive_memory": (NOTHING, PROFILE, STANDING, FACTS, PREFERENCES, CONTEXT, HOW_TO, HELP),
     "vector_memory": (PAST, ARCHIVE),
     "conversation_summary": (STATE, SUMMARY),
 }
@@ -81,8 +81,6 @@ _LONGEST_TALK = 700
 """Characters of a line that is put together, about: a longer one is hard to read. A choice."""
 _NO_BRACKETS = str.maketrans("", "", "()")
 """So that a name in a note ends where the note does (`screening.injected`)."""
-_QUESTION_SHOWN = 100
-"""Characters of a question that a context repeats."""
 
 
 class Talk(NamedTuple):
@@ -160,12 +158,6 @@ def memory_line(
     return Line(section_of(memory), memory.content, used, note, place, talk)
 
 
-def hint_line(hit: Hit, zone: tzinfo = UTC) -> Line:
-    """The line of a procedure or an insight that nobody asked for."""
-    line = memory_line(hit.memory, hit.score, zone=zone)
-    return replace(line, section=HINTS, used=line.used | {"hint": True})
-
-
 def section_of(memory: Memory) -> str:
     """The place of a memory."""
     if memory.type == "static":
@@ -180,51 +172,6 @@ def section_of(memory: Memory) -> str:
 def profile_line(text: str, memory_ids: Sequence[str] = ()) -> Line:
     """A line of the user's profile, with its source memories."""
     return Line(PROFILE, text, {"type": "user_summary"} | ({"ids": list(memory_ids)} if memory_ids else {}))
-
-
-def standing_line(memory: Memory, zone: tzinfo = UTC) -> Line:
-    """The line of a standing request, for every answer or for questions like this one."""
-    line = memory_line(memory, zone=zone)
-    return replace(line, section=STANDING, used=line.used | {"standing": True})
-
-
-def nothing_line(query: str, *, anything: bool = False) -> Line:
-    """The line that says that nothing is remembered about a question; quotes it on one line, cut if long.
-
-    If the nearest memories are shown nevertheless, it says that they may be about something else.
-    """
-    asked = quoted(query)
-    shown = asked if len(asked) <= _QUESTION_SHOWN else asked[:_QUESTION_SHOWN].rstrip() + "…"
-    asked = f'"{shown.replace(chr(34), chr(39))}"'
-    said = f"No memory clearly answers this question: {asked} What is remembered and may help:"
-    return Line(NOTHING, said if anything else f"Nothing is remembered about this question: {asked}")
-
-
-def summary_line(text: str) -> Line:
-    """A line of the thread's summary."""
-    return Line(SUMMARY, text, {"type": "summary"})
-
-
-def archive_line(account: Conversation, zone: tzinfo = UTC) -> Line:
-    """The line of another conversation: its account, with its last day."""
-    used: dict[str, Any] = {"id": account.id, "type": account.type, "thread_id": account.thread_id}
-    score = {} if account.similarity is None else {"score": account.similarity}
-    return Line(ARCHIVE, account.content, used | score, f"a conversation of {day(there(account.at, zone))}")
-
-
-def state_lines(state: dict[str, Any]) -> list[Line]:
-    """A thread's state, one line a value; lists on one line."""
-    return [
-        Line(STATE, f"{name}: {_in_words(value)}", {"type": "state"})
-        for name, value in state.items()
-        if value not in (None, "", [], {})
-    ]
-
-
-def _in_words(value: Any) -> str:
-    if isinstance(value, dict):
-        return "; ".join(f"{name}: {_in_words(item)}" for name, item in value.items())
-    return "; ".join(map(_in_words, value)) if isinstance(value, list) else str(value)
 
 
 def render(lines: Sequence[Line], form: ContextFormat = "sections") -> str:
@@ -305,3 +252,136 @@ def _xml(lines: Sequence[Line]) -> str:
 def _element(name: str, lines: Iterable[Line]) -> str:
     items = [f"      - {escaped(quoted(line.dated))}" for line in lines]
     return "\n".join([f"    <{name}>", *items, f"    </{name}>"]) if items else ""
+
+
+TURNS = "turns"
+"""The part that is not rendered: turns are separate messages."""
+HINTS = "hints"
+"""The part that never takes more than its share, because nobody asked for it."""
+SHARES = {
+    "nothing": 0.2,
+    "standing": 0.15,
+    "memories": 0.45,
+    TURNS: 0.25,
+    HINTS: 0.2,
+    "archive": 0.2,
+    "state": 0.1,
+    "summary": 0.15,
+    "profile": 0.04,
+    "static": 0.1,
+}
+"""How the budget is first divided, in the order of value. What a part leaves goes to the others, in this order."""
+_LONGEST_SHARE = 0.4
+"""The share of the budget above which a line is cut, so that one pasted page does not displace everything else."""
+_CHARACTERS_PER_TOKEN = 12
+"""More than any language has on average. A text is cut to this length before its tokens are counted: counting is
+slow."""
+_ROOMY = 200
+"""In tokens. From this budget on, static knowledge is placed first."""
+_SECTION_TOKENS = 6
+"""A section's title with the blank line before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What fits of each part, best first; what does not fit; and the cost of the rendered text."""
+
+    kept: dict[str, list[Line]]
+    left_out: list[Line]
+    text: str
+    tokens: int
+
+
+def fit(parts: Mapping[str, Sequence[Line]], tokens: TokenCounter, budget: int, form: ContextFormat) -> Fit:
+    """Chooses lines, best first within each part, until the budget is full, and renders them.
+
+    Static knowledge comes first (unless the budget is small). Then the best memory may use the whole budget, then every
+    part gets its share, and the rest goes to the parts in the order of their value. If a line does not fit, a shorter
+    one may, but turns stay the newest ones without a gap. Nothing is shown twice, except that a turn may repeat a line.
+    """
+    longest = max(1, int(budget * _LONGEST_SHARE))
+    lines = {name: [_shortened(line, tokens, longest) for line in parts.get(name, ())] for name in SHARES}
+    packing = _Packing(
+        {name: [line for line in part if line.text] for name, part in lines.items()},
+        tokens,
+        budget - tokens.count(render([Line(STATIC, "")], form)) + _SECTION_TOKENS,
+    )
+    shares = {name: int(budget * share) for name, share in SHARES.items()}
+    if budget >= _ROOMY:
+        packing.take("static", shares["static"])
+    packing.take("nothing", budget)
+    packing.take("memories", budget, most=1)
+    for name, share in shares.items():
+        packing.take(name, share)
+    for name in SHARES:
+        if name != HINTS:
+            packing.take(name, budget)
+    return packing.rendered(budget, form)
+
+
+class _Packing:
+    """Lines on their way from waiting to kept."""
+
+    def __init__(self, waiting: dict[str, list[Line]], tokens: TokenCounter, room: int) -> None:
+        self._waiting = waiting
+        self._tokens = tokens
+        self._room = room
+        self._kept: dict[str, list[Line]] = {name: [] for name in waiting}
+        self._spent = dict.fromkeys(waiting, 0)
+        self._order: list[tuple[str, Line]] = []
+        self._texts: dict[str, Line] = {}
+        self._sections = {TURNS}
+
+    def take(self, name: str, share: int, most: int | None = None) -> None:
+        """Keeps what fits of a part, which may cost `share` tokens in all, and adds at most so many lines."""
+        for line in self._waiting[name][:most]:
+            same = self._texts.get(line.text.casefold())
+            if same is not None and name != TURNS:
+                # The line that says the same counts for both in `used`.
+                same.used.update(line.used | same.used)
+                self._waiting[name].remove(line)
+                continue
+            alone = not any(joins(line, other) for other in self._kept[name])
+            said = line.dated if alone else line.dated.removeprefix(line.talk.head if line.talk else "")
+            cost = self._tokens.count(f"- {said}\n") + _SECTION_TOKENS * (line.section not in self._sections)
+            if cost > min(self._room, share - self._spent[name]):
+                if name == TURNS:
+                    return
+                continue
+            self._waiting[name].remove(line)
+            self._kept[name].append(line)
+            self._order.append((name, line))
+            self._texts[line.text.casefold()] = line
+            self._sections.add(line.section)
+            self._spent[name] += cost
+            self._room -= cost
+
+    def rendered(self, budget: int, form: ContextFormat) -> Fit:
+        """The text of what was kept. If it is over the budget after all, the lines added last are dropped."""
+        while True:
+            text = render([line for name, lines in self._kept.items() if name != TURNS for line in lines], form)
+            spent = self._tokens.count(text) + sum(self._tokens.count(line.text) for line in self._kept[TURNS])
+            if spent <= budget or not self._order:
+                left_out = [line for lines in self._waiting.values() for line in lines]
+                _number(line for name, lines in self._kept.items() if name != TURNS for line in lines)
+                return Fit(self._kept, left_out, text, spent)
+            name, line = self._order.pop()
+            self._kept[name].remove(line)
+            self._waiting[name].insert(0, line)
+
+
+def _number(lines: Iterable[Line]) -> None:
+    """Notes which line of the text shows which memory: lines of one conversation are joined."""
+    for number, line in enumerate(laid_out(lines), 1):
+        for part in line.parts or (line,):
+            part.used["line"] = number
+
+
+def _shortened(line: Line, tokens: TokenCounter, longest: int) -> Line:
+    """The line, or its beginning if it takes more than `longest` tokens. Turns keep their own line breaks."""
+    most = longest * _CHARACTERS_PER_TOKEN
+    head = line.text[:most] if line.section == TURNS else quoted(line.text[:most])
+    cut = tokens.truncate(head, longest)
+    if cut == head and len(line.text) <= most:
+        return replace(line, text=head)
+    return replace(line, text=cut.rstrip() + "…", used=line.used | {"cut": True})

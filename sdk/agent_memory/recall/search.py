@@ -24,15 +24,15 @@ from agent_memory.recall.conditions import CONDITIONS_READ, binding, conditions_
 from agent_memory.recall.dates import date_terms, periods, stored_days
 from agent_memory.recall.explain import RERANKED
 from agent_memory.recall.fresh import as_candidates, read_fresh
-from agent_memory.recall.fusion import Candidate, linked_hit, rank, related
+from agent_memory.recall.fusion import Candidate, is_within, linked_hit, rank, related, spans_around
 from agent_memory.recall.matching import Sought, matching, vector_of
 from agent_memory.recall.oneself import NEAREST, asks_of_self
 from agent_memory.recall.phrasing import subject_of
 from agent_memory.recall.rarity import NOTHING_SEEN, telling
+from agent_memory.recall.relevance import Talk, repeats_question
 from agent_memory.recall.rerank import rerank
 from agent_memory.recall.searcher import Searcher, cache_key
 from agent_memory.recall.standing import STANDING_READ, applying
-from agent_memory.recall.talk import Talk, is_within, repeats_question, spans_around
 from agent_memory.recall.whole import Wanted, read_instead
 from agent_memory.store import queries, search_queries
 from agent_memory.store.chunks import chunk_id, in_zone, words_of

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 from agent_memory.calibration import Calibration
 from agent_memory.models import Hit, Memory
-from agent_memory.recall.bm25 import words
-from agent_memory.recall.relevance import nearness
+from agent_memory.recall.relevance import nearness, words
 from agent_memory.text.instructions import standing_instruction
 from agent_memory.text.sentences import sentences
 from agent_memory.text.terms import query_terms

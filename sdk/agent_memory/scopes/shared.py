@@ -33,7 +33,8 @@ from agent_memory.recall.context import ContextRequest, Read, build_context, dis
 from agent_memory.recall.groups import check_groups, searchers_of
 from agent_memory.recall.search import search
 from agent_memory.recall.searcher import Searcher
-from agent_memory.rules.switches import Asked, Rules, check_retention, known_rules, rules_of
+from agent_memory.rules.keeping import check_retention
+from agent_memory.rules.switches import Asked, Rules, known_rules, rules_of
 from agent_memory.runtime import Runtime
 from agent_memory.steps.over_memories import LARGEST_GROUP
 from agent_memory.steps.table import check_option

@@ -23,7 +23,7 @@ from agent_memory.models import (
 from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_LIMIT
 from agent_memory.recall.reflection import reflect_on
-from agent_memory.rules.quotas import budget_of, over_budget
+from agent_memory.rules.budgets import budget_of, over_budget
 from agent_memory.rules.switches import Asked
 from agent_memory.runtime import Home
 from agent_memory.scopes.audited import audited

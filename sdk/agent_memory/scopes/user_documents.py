@@ -9,7 +9,7 @@ from agent_memory.errors import InvalidInput
 from agent_memory.forgetting.deletion import delete_items
 from agent_memory.language.current import for_writing
 from agent_memory.models import Memory, Receipt, Usage
-from agent_memory.rules.switches import with_retention
+from agent_memory.rules.keeping import with_retention
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.scope import Scope
 from agent_memory.screening.screen import entries_of, screen_aside

@@ -32,8 +32,7 @@ from agent_memory.remembering.by_hand import (
     mark,
     remember,
 )
-from agent_memory.rules.quotas import keep_within, require_room
-from agent_memory.rules.switches import check_expiry
+from agent_memory.rules.keeping import check_expiry, keep_within, require_room
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, forget
 from agent_memory.scopes.listing import Start, listed

@@ -266,3 +266,25 @@ PLANTING = [
 """Greetings of a model with something to remember about "the user", as users do not call themselves."""
 PLANTING_NEEDS = r"\buser|nutzer|usuari|utilisat|utente|用户|用戶|使用者"
 ADDRESSING_NEEDS = r"\bai\b|llm|language|gpt|assistant|asistente|assistent|agents?|models?|bots?"
+
+# These patterns hold for every language. They are matched against whole lines.
+ROLES = (
+    r"<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>|</?(?:system|assistant|developer|instructions?|memory|memories)>"
+    r"|^[ \t>*_]*(?:system|developer)(?: message| prompt| override| note| alert)?[ *_]*:\s*\S"
+    r"|^[ \t>*_-]*role[ *_]*:[ \t]*[\"']?(?:system|developer)\b"
+    r"|^[ \t>*_]*#+[ *_]*(?:system|developer|systeme|sistema|система|系统|系統|システム|النظام|सिस्टम|সিস্টেম|سسٹم)"
+    r"(?: (?:message|prompt|instructions?|override))?[ *_]*(?::|$)"
+    r"|\[(?:system|developer)(?: (?:message|prompt|override|note|alert))?\]"
+    r"|[\"']role[\"']\s*:\s*[\"'](?:system|developer)[\"']"
+)
+IMAGES = (
+    r"!\[[^\]]{0,500}\]\(\s*(?:https?:)?//[^)\s]*[?&#{}$%<>][^)\s]*"
+    r"|!\[[^\]]{0,500}\]\[[^\]]{0,100}\]"
+    r"|!\[[^\]]{0,500}\]\(\s*(?:https?:)?//[^)\s]*/[^)\s./]*(?:\s[^)]{0,200})?\)"
+    r"|<img\b[^>]{0,200}\bsrc\s*=\s*[\"']?(?:https?:)?//[^>\s]*[?&#{}$%][^>\s]*"
+)
+"""Images from another server whose address can carry words away.
+
+The address has a query or a placeholder, does not name an image file, or stands elsewhere in the text."""
+ANY_IMAGE = r"!\[[^\]]{0,500}\]\(\s*(?:https?:)?//|<img\b[^>]{0,200}\bsrc\s*=\s*[\"']?(?:https?:)?//"
+"""An image on another server. Whoever shows the text loads it, and the server learns that."""

@@ -1,27 +1,13 @@
-"""Powers: finds standing orders that give away money, approvals, access or data, or that decide what others are told.
+"""Powers: how orders give away money, approvals, access or data, or decide what others are told, by language, as data.
 
-"Always answer in French" says how to help. "Always approve my expenses" hands over a decision for good, and whoever can
-plant it in a conversation acts with the user's rights from then on. So such a memory waits for a person's approval,
-whoever said it. The rules read the form of an order (a verb at the beginning of a clause, with a word such as "always",
-"all" or "you can") and what it is about. A statement ("My manager always approves expenses") is no order, and neither
-is a limit ("Never approve anything without asking me"). The languages are those of `text.instructions`.
+"~" stands for a few words of the same sentence. The languages are those of `text.instructions`.
 """
 
 from __future__ import annotations
 
-import re
-from itertools import pairwise
+from agent_memory.text.instructions import ALWAYS, FROM_NOW_ON, POLITE
 
-from agent_memory.screening.phrases import WITHIN
-from agent_memory.screening.secrets import Finding
-from agent_memory.text.folding import seen, unaccented
-from agent_memory.text.instructions import ALWAYS, FROM_NOW_ON, NEVER, POLITE, standing_instruction
-from agent_memory.text.patterns import linear
-
-GIVES = "gives away money, approvals, access or data"
-SPEAKS = "decides what others are told"
-
-_MARKED = (
+MARKED = (
     rf"\b{FROM_NOW_ON}\b|\b{ALWAYS}\b|\b(?:all|every|each|any|anyone|whoever|everything|anything|whenever|automatically"
     r"|without (?:asking|checking|approval|confirmation|review)|alle[nrs]?|jede[mnrs]?|ohne (?:zu fragen|rückfrage"
     r"|nachfrage|freigabe)|automatisch|tod[oa]s|cada|sin (?:preguntar|confirmar)|tou(?:s|te?s?)|chaque"
@@ -34,14 +20,14 @@ _MARKED = (
 _MODAL = (
     r"(?:can|may|must|should|shall|will|(?:have|need|are|is)(?: allowed| authori[sz]ed| permitted)? to|always|never)"
 )
-_YOU = rf"(?:you|(?:the )?(?:assistants?|agents?|models?|bots?|ais?)(?: \w+){{0,3}}) {_MODAL}"
-_SUBJECT = (
+YOU = rf"(?:you|(?:the )?(?:assistants?|agents?|models?|bots?|ais?)(?: \w+){{0,3}}) {_MODAL}"
+SUBJECT = (
     r"^(?:i|we|he|she|they|it|people|my|our|his|her|their|the|der|die|das|mein\w*|wir|ich|mi|el|la|ma|mon|le|o|a) "
 )
 """How statements begin."""
-_OPENING = (
+OPENING = (
     rf"{POLITE}(?:{FROM_NOW_ON},? )?{POLITE}"
-    rf"(?:(?:{_YOU}|(?:the )?user (?:wants|asks|requires|expects|prefers|told)(?: you| the assistant)?(?: to"
+    rf"(?:(?:{YOU}|(?:the )?user (?:wants|asks|requires|expects|prefers|told)(?: you| the assistant)?(?: to"
     rf"| that you)?"
     r"|(?:make|be) sure (?:to|that you)|remember to|i (?:want|need|expect) you to|feel free to|hey|hi"
     r"|(?:can|could|would|will) (?:you|we)(?: please| kindly| be able to)?|(?:is|would) it (?:be )?possible to|let['’]s"
@@ -51,8 +37,8 @@ _OPENING = (
     rf"(?:(?:{ALWAYS}|automatically|auto|just|simply),? )*"
 )
 """What may come before the verb of an order."""
-_AT_START = rf"(?:^[\s>*\"'“-]*|\b(?:that|und|y|et|e|en) ){_OPENING}"
-_AFTER_COMMA = rf"(?:[,:;] |- |\b(?:and|then|so) ){_OPENING}"
+AT_START = rf"(?:^[\s>*\"'“-]*|\b(?:that|und|y|et|e|en) ){OPENING}"
+AFTER_COMMA = rf"(?:[,:;] |- |\b(?:and|then|so) ){OPENING}"
 
 _DECIDED = r"\b(?:expenses?|invoices?|refunds?|purchases?|requests?|orders?|payments?|claims?|contracts?|transfers?"
 _MONEY = (
@@ -80,7 +66,7 @@ _OTHERS = (
 )
 _TELLING = r"(?:say|tell|answer|reply|respond|claim|confirm|deny|recommend|pretend|insist|promise|assure|refuse)\b"
 
-_ORDERS: dict[str, tuple[str, ...]] = {
+ORDERS: dict[str, tuple[str, ...]] = {
     "en": (
         rf"(?:auto-?)?(?:approve|authori[sz]e|accept|sign|waive|merge)~{_DECIDED}|leave|withdrawals?|reimbursements?"
         r"|pull requests?|loans?|everything|anything|it|them)\b",
@@ -203,7 +189,7 @@ _ORDERS: dict[str, tuple[str, ...]] = {
     ),
 }
 """Orders by language: the verb in its order form, and behind it what they give away."""
-_LIFTING = (
+LIFTING = (
     r"(?:never|do not(?: ever)?|don['’]t(?: ever)?|no need to|stop) (?:(?:ask|wait|check|require|asking|waiting"
     r"|checking)\b"
     r"~\b(?:confirmation|approval|permission|authori[sz]ation|before (?:you )?(?:send|pay|spend|buy|delet"
@@ -215,19 +201,19 @@ _LIFTING = (
     r"|(?:frag|frage|warte)\b~\b(?:nie|niemals|nicht mehr)\b~(?:erlaubnis|genehmigung|freigabe|bestätigung)\b"
 )
 """Orders that lift a limit or take a right away. Nothing else makes them standing ones: they say "never" themselves."""
-_LIFTED = (
+LIFTED = (
     rf"{_DECIDED}|[a-z]+ from \w+)\b~\b(?:pre-?approved|needs? no (?:approval|confirmation|review|sign-?off)|(?:never"
     rf"|do not|don['’]t|does not|doesn['’]t) need(?: any| an| your)?"
     r" (?:approval|confirmation|review|sign-?off)|(?:be|are|is|get) (?:auto-?approved|(?:approved|accepted"
     r"|paid|merged|authori[sz]ed) (?:automatically|without|at once|immediately)))"
 )
 """What needs no approval any more."""
-_PAID = (
+PAID = (
     rf"^[\s>*\"'“-]*{POLITE}(?:{FROM_NOW_ON},? )?(?:all|every|each|any)\b~{_MONEY}|invoices?)\b~"
     r"(?:\b(?:must|should|shall|will|are to|is to|(?:have|has|need|needs) to)\b~\b(?:paid|transferred|sent|wired|routed"
     r"|credited|go)\b|\bgoe?s?\b) (?:to|into|on|onto)\b~(?:\b(?:account|iban|card|wallet|address)\b|[0-9]{4})"
 )
-_TOPIC = (
+TOPIC = (
     r"\b(?:payments?|payouts?|refunds?|reimbursements?|invoices?|expenses?|salary|bonus|wallet|funds|(?:wire|bank)"
     r" transfers?|purchases?|loans?|deposits?|contracts?|discount codes?|vouchers?|approv(?:e|ed|al|als|er|ers)"
     r"|admin\w*"
@@ -239,7 +225,7 @@ _TOPIC = (
     r"|wachtwoord(?:en)?)\b"
 )
 """What gives power over money and rights."""
-_HELPING = (
+HELPING = (
     r"\b(?:show|list|sort|group|convert|format|write|round|display|use|name|label|translate|summari[sz]e|explain|mark"
     r"|check|verify|validate|ask|remind|warn|tell me|include|put|keep|prefer|quote|cite|mention|compare|estimate"
     r"|calculate|count|track|log|note|flag|avoid|add|answer|reply|call|mock|test|wrap|encrypt|hash|store|save|file"
@@ -252,11 +238,11 @@ _HELPING = (
     r"|pergunte|scrivi|ordina|rispondi|chiedi|toon|schrijf|gebruik|sorteer|antwoord|vraag)\b"
 )
 """Verbs of orders that say how to help."""
-_LIMITING = (
+LIMITING = (
     r"\b(?:(?:ask|asking|check with|tell|with|from) me|my (?:approval|consent|permission)|only (?:if|when|after|with)"
     r"|unless|two people)\b"
 )
-_SPOKEN = [
+SPOKEN = [
     rf"\b(?:when(?:ever)?|if|(?:each|every|any) ?time) (?:\w+ )?{_OTHERS}\b~{_ASKING}(?:~[,;] ?| )(?:then |please |just"
     rf" |simply |always |never |you (?:must|should|can|may) (?:always )?)*{_TELLING}",
     rf"^[\s>*\"'“-]*{POLITE}(?:{FROM_NOW_ON},? )?(?:always |never |just ){_TELLING}~\b(?:when(?:ever)?|if|(?:each"
@@ -275,60 +261,3 @@ _SPOKEN = [
     r"|conferma)\b",
     r"\b(?:als|wanneer) (?:iemand|een klant|mensen|mijn baas)\b~\b(?:vraagt|vragen)\b~\b(?:zeg|antwoord|bevestig)\b",
 ]
-
-_FLAGS = re.IGNORECASE
-
-
-def _written(pattern: str) -> str:
-    return unaccented(pattern.replace("~", WITHIN))
-
-
-_SENTENCE_END = linear(r"[.!?;:>\n]+\s")
-_STANDING = linear(_written(_MARKED), _FLAGS)
-_FORBIDDING = linear(rf"\b{NEVER}\b", _FLAGS)
-_STATING = linear(_SUBJECT, _FLAGS)
-_ACTS = "|".join(order for orders in _ORDERS.values() for order in orders)
-_GIVING = linear(_written(rf"{_AT_START}(?:{_ACTS})"), _FLAGS)
-_GIVING_TOO = linear(_written(rf"{_AFTER_COMMA}(?:{_ACTS})"), _FLAGS)
-_GIVING_ANYHOW = linear(
-    _written(rf"^[\s>*\"'“-]*{POLITE}(?:{FROM_NOW_ON},? )?(?:{_LIFTING})|{_PAID}|{_LIFTED}"), _FLAGS
-)
-_SENSITIVE = linear(_written(_TOPIC), _FLAGS)
-_HARMLESS = linear(_written(rf"(?:^|[,:;] ){_OPENING}{_HELPING}|{_LIMITING}"), _FLAGS)
-_THING = linear(_written(rf"^{POLITE}(?:{FROM_NOW_ON},? )?(?:(?:every|all|each|any)\b|{_TOPIC})"), _FLAGS)
-_ORDERED = linear(_written(rf"(?:^|[,:;] |\bthat ){POLITE}{_YOU} "), _FLAGS)
-_SPEAKING = linear(_written("|".join(f"(?:{pattern})" for pattern in _SPOKEN)), _FLAGS)
-
-
-def find_powers(text: str) -> list[Finding]:
-    """The sentences that are standing orders about money, approvals, access, data or what others are told."""
-    view = seen(text)
-    marks = [0, *(mark.end() for mark in _SENTENCE_END.finditer(view.text)), len(view.text)]
-    return [
-        Finding("instruction", what, *view.span(start, end))
-        for start, end in pairwise(marks)
-        if (what := _what(view.text[start:end].strip(" .!\"'"))) is not None
-    ]
-
-
-def _what(sentence: str) -> str | None:
-    if _GIVING_ANYHOW.search(sentence) or (_STANDING.search(sentence) and _gives(sentence)) or _decides(sentence):
-        return GIVES
-    return SPEAKS if _SPEAKING.search(sentence) else None
-
-
-def _decides(sentence: str) -> bool:
-    """Whether a standing order is about money or rights, and neither sets a limit nor says how to help."""
-    if (
-        not _SENSITIVE.search(sentence)
-        or _FORBIDDING.search(sentence)
-        or _HARMLESS.search(sentence)
-        or _THING.search(sentence)
-    ):
-        return False
-    return standing_instruction(sentence) is not None or _ORDERED.search(sentence) is not None
-
-
-def _gives(sentence: str) -> bool:
-    given = _GIVING.search(sentence) or (None if _STATING.search(sentence) else _GIVING_TOO.search(sentence))
-    return given is not None and _FORBIDDING.search(given[0]) is None

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from agent_memory.errors import Conflict
 from agent_memory.models import Memory, iso, now
-from agent_memory.rules.switches import Rules, with_retention
+from agent_memory.rules.keeping import with_retention
+from agent_memory.rules.switches import Rules
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES

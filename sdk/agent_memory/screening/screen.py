@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 from agent_memory.errors import InvalidInput
 from agent_memory.language.aside import aside
 from agent_memory.models import Extraction, Memory, Source, Turn, content_hash
-from agent_memory.rules.switches import Rules, is_kept
-from agent_memory.screening.orders import UNSEEN, find_instructions
-from agent_memory.screening.powers import find_powers
-from agent_memory.screening.secrets import Finding, find_secrets, redacted
+from agent_memory.rules.keeping import is_kept
+from agent_memory.rules.switches import Rules
+from agent_memory.screening.findings import UNSEEN, Finding, find_instructions, find_powers, find_secrets, redacted
 from agent_memory.settings import PolicySettings
 from agent_memory.store.chunks import heads_of
 from agent_memory.store.documents import check_json, validated

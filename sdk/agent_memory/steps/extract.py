@@ -19,8 +19,8 @@ from agent_memory.forgetting.tombstones import Said, forgotten_after
 from agent_memory.language.custom import version_with
 from agent_memory.language.tasks import EXTRACT, ExtractedMemory, ExtractInput, Vector
 from agent_memory.models import Memory, ProcessResult, Role, Source, Status, Turn, Usage, content_hash, iso, now
-from agent_memory.rules.quotas import make_room
-from agent_memory.screening.orders import find_instructions
+from agent_memory.rules.keeping import make_room
+from agent_memory.screening.findings import find_instructions
 from agent_memory.screening.screen import screen_memories
 from agent_memory.settings import PolicySettings
 from agent_memory.steps import index

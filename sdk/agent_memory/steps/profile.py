@@ -15,8 +15,7 @@ from agent_memory.forgetting.profiles import (
 )
 from agent_memory.language.tasks import PROFILE, ProfileInput, ProfileOutput, ProfileView
 from agent_memory.models import Memory, ProcessResult, UserProfile, now
-from agent_memory.screening.orders import find_instructions
-from agent_memory.screening.powers import find_powers
+from agent_memory.screening.findings import find_instructions, find_powers
 from agent_memory.screening.screen import screen_values
 from agent_memory.settings import PolicySettings
 from agent_memory.steps.gather import StepRequest, Tools, view_facts

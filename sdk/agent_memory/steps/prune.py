@@ -1,6 +1,6 @@
 """Prune: withdraws what nobody has used, said or asked for in a long time.
 
-A memory fades as `rules.quotas.retention` says; below a tenth it is superseded with the reason `expired`. It is never
+A memory fades as `rules.keeping.retention` says; below a tenth it is superseded with the reason `expired`. It is never
 deleted: its history shows it, a read as of an earlier time returns it, and saying it again makes it new. What was
 remembered or corrected by hand, what is pinned, raw talk and archived sessions do not fade.
 """
@@ -11,7 +11,7 @@ import math
 from datetime import datetime, timedelta
 
 from agent_memory.models import Memory, ProcessResult, iso, now
-from agent_memory.rules.quotas import STRENGTH_DAYS, retention
+from agent_memory.rules.keeping import STRENGTH_DAYS, retention
 from agent_memory.steps.gather import StepRequest, Tools
 from agent_memory.steps.step import Draft, Effects, Retirement, Step
 from agent_memory.store import queries

@@ -39,8 +39,8 @@ from agent_memory.models import (
     iso,
     now,
 )
-from agent_memory.rules.quotas import room_left
-from agent_memory.rules.switches import Rules, check_retention, read_rules, with_retention
+from agent_memory.rules.keeping import check_retention, room_left, with_retention
+from agent_memory.rules.switches import Rules, read_rules
 from agent_memory.screening.screen import is_clean, screen_aside
 from agent_memory.steps.gather import Tools
 from agent_memory.store import queries

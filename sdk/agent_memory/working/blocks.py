@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from agent_memory.errors import ModelError, NotFound, StaticMemoryError
 from agent_memory.models import Hit, Memory
-from agent_memory.recall.bm25 import Bm25
+from agent_memory.recall.relevance import Bm25
 from agent_memory.scopes import AsyncStaticScope, AsyncUserScope, ThreadStep
 from agent_memory.text.terms import query_terms
 from agent_memory.text.tokens import TiktokenCounter, TokenCounter
