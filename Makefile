@@ -25,9 +25,11 @@ help:  ## This list
 quickstart: .venv/.run  ## Sample conversations become memories, then answer questions (FILE=my.jsonl, ASK="…" for your own)
 	@$(BIN)/agent-memory quickstart $(FILE) --store $(if $(FILE),.quickstart/$(basename $(notdir $(FILE))).db,$(STORE)) $(if $(ASK),--ask "$(ASK)") $(ARGS)
 
-# A third process on two cores: some tests wait, for a clock or another process. One that has no more takes from others.
+# More processes than cores: some tests wait, for a clock or another process, those of whole programs most of the time.
+# A worker that has no more tests takes from others.
 WORKERS ?= 3
-PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal
+acceptance: WORKERS := 5
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 test: .venv/.dev  ## The test suite, without the acceptance tests
 	$(PYTEST) -m "not acceptance" $(ARGS)

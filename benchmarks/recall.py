@@ -37,6 +37,8 @@ from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.documents import create, to_document
 
 NOTHING_BY_ITSELF = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
+# A late context must count with its time, not look like a fast one. Turns are history after a second, not 20 minutes.
+RECALL = RecallSettings(context_timeout=60.0, fresh_seconds=1.0)
 START = datetime(2025, 1, 1, tzinfo=UTC)
 THREAD_TURNS = 100
 SUBJECTS = (
@@ -166,8 +168,7 @@ async def many_users(path: Path, arguments: argparse.Namespace) -> dict[str, dic
 
 
 def opened(path: Path, embeddings: PreparedEmbeddings) -> AsyncMemory:
-    patient = RecallSettings(context_timeout=60.0)  # a late context must count with its time, not look like a fast one
-    return AsyncMemory.local(path, embedding_model=embeddings, cadence=NOTHING_BY_ITSELF, recall=patient)
+    return AsyncMemory.local(path, embedding_model=embeddings, cadence=NOTHING_BY_ITSELF, recall=RECALL)
 
 
 async def fill(memory: AsyncMemory, embeddings: PreparedEmbeddings, user_id: str, memories: int, turns: int) -> None:
@@ -192,7 +193,7 @@ async def fill(memory: AsyncMemory, embeddings: PreparedEmbeddings, user_id: str
 
 async def counted(memory: AsyncMemory, user_id: str, turns: int) -> None:
     """Waits until the turns are history: counted by the background worker, and no longer fresh."""
-    await asyncio.sleep(RecallSettings().fresh_seconds + 1)
+    await asyncio.sleep(RECALL.fresh_seconds + 1)
     while sum(counter.count for counter in await memory.runtime.counters.of_user(user_id)) < turns:  # noqa: ASYNC110 (it tells nobody)
         await asyncio.sleep(0.5)
 
