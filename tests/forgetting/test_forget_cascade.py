@@ -1,5 +1,6 @@
 """What goes with what is forgotten, what stays, and that the rest of the store stays exact."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,7 +9,7 @@ from store_scan import scan
 
 from agent_memory import AsyncMemory, scopes
 from agent_memory.errors import InvalidInput, ModelError, NotFound
-from agent_memory.models import ForgetReceipt, Memory, now
+from agent_memory.models import ForgetReceipt, Memory, Turn, now
 from agent_memory.steps.dead_letters import list_dead_letters
 from agent_memory.store.chunks import chunk_id
 from agent_memory.store.containers import MEMORIES
@@ -563,3 +564,37 @@ async def test_many_figures_are_looked_for_in_parts(memory: AsyncMemory, monkeyp
     )
     receipt = await memory.user("alice").forget(query="invoice")
     assert sorted(receipt.deleted["turn"]) == ["t1-0-0", "t2-1-0", "t2-1-1"]
+
+
+async def test_the_work_for_a_topic_grows_with_what_repeats_it(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
+    from agent_memory.forgetting.selection import Corpus
+
+    for name, value in {"SEARCHED": 5, "EMBEDDED": 2, "WORDS_AT_ONCE": 50}.items():
+        monkeypatch.setattr(f"agent_memory.forgetting.selection.{name}", value)
+    monkeypatch.setattr("agent_memory.forgetting.deletion.NAMED_AT_ONCE", 3)
+    looked_for: list[str] = []
+    nearest, says = Corpus.nearest, Corpus._content_says
+
+    async def counted(self: Corpus, vector: list[float]) -> list[tuple[Memory, float]]:
+        looked_for.append("meaning")
+        return await nearest(self, vector)
+
+    async def said(self: Corpus, words: Sequence[str], *, every: bool) -> list[Turn]:
+        looked_for.append("words")
+        return await says(self, words, every=every)
+
+    monkeypatch.setattr(Corpus, "nearest", counted)
+    monkeypatch.setattr(Corpus, "_content_says", said)
+    things = "lamp book train river bottle ladder saddle violin carpet window kettle hammer".split()
+    lines = [f"I found a {thing} in my locker today, it has the number {481516 + n}." for n, thing in enumerate(things)]
+    await tell(memory, "t1", *lines, "My locker is in the cellar behind the stairs.")
+    await tell(memory, "t2", "It is in the cellar behind the stairs.", "The parrot is called Polly.", day=1)
+    await tell(memory, "t3", *(f"Somebody wrote {481516 + number} on the wall." for number in range(3)), day=1)
+    receipt = await memory.user("alice").forget(query="locker")
+    assert sorted(receipt.deleted["turn"]) == sorted(
+        [*(f"t1-0-{number}" for number in range(13)), "t2-1-0", *(f"t3-1-{number}" for number in range(3))]
+    )
+    assert looked_for.count("meaning") <= 5  # the topic, and the claims that other turns repeat; not all thirteen
+    assert looked_for.count("words") <= 2  # not once for each few figures
+    gone = [chunk_id("alice", "t1", f"t1-0-{number}") for number in range(13)]
+    assert await scan(memory, "locker", "cellar", "481516", *gone) == []

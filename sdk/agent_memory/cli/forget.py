@@ -18,7 +18,7 @@ from agent_memory.cli.options import (
     existing_store,
     one_user,
 )
-from agent_memory.cli.terminal import clean, counted, emit, one_line, stdout
+from agent_memory.cli.terminal import clean, counted, emit, one_line, stdout, waiting
 from agent_memory.cli.views import full_id, in_zone, table
 
 if TYPE_CHECKING:
@@ -65,17 +65,18 @@ def forget(
         named = None if item is None else full_id(scope, item, lambda id: scope.forget(id, dry_run=True))
 
         def run(*, dry: bool) -> ForgetReceipt:
-            return scope.forget(
-                named,
-                query=topic,
-                thread_id=thread,
-                project_id=project,
-                since=in_zone(since),
-                until=in_zone(until),
-                include_sources=not keep_turns,
-                everything=everything,
-                dry_run=dry,
-            )
+            with waiting("Looking" if dry else "Forgetting"):
+                return scope.forget(
+                    named,
+                    query=topic,
+                    thread_id=thread,
+                    project_id=project,
+                    since=in_zone(since),
+                    until=in_zone(until),
+                    include_sources=not keep_turns,
+                    everything=everything,
+                    dry_run=dry,
+                )
 
         done = run(dry=dry_run or not yes)
         if done.dry_run and not as_json:

@@ -12,12 +12,15 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from agent_memory.text.folding import folded
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
 
 PIPED_WIDTH = 100
 """Columns if the output is not a terminal."""
@@ -112,10 +115,25 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None]]:
     """Shows a progress bar on stderr; yields a function to call with the amount done and the total."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import MofNCompleteColumn
+
+    with _bar(label, MofNCompleteColumn()) as update:
+        yield update
+
+
+@contextmanager
+def waiting(label: str) -> Iterator[None]:
+    """Shows on stderr what is being done and for how long, if it cannot be known how much is left."""
+    with _bar(label):
+        yield
+
+
+@contextmanager
+def _bar(label: str, *figures: ProgressColumn) -> Iterator[Callable[[int, int], None]]:
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = stderr()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), *figures, TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         bar = bars.add_task(label, total=None)
         yield lambda done, total: bars.update(bar, completed=done, total=total)

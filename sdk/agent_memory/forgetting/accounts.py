@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from agent_memory.forgetting.plan import ForgetPlan
-from agent_memory.forgetting.selection import TELLING_TURN, Corpus, Selection
+from agent_memory.forgetting.selection import Corpus, Selection
 from agent_memory.forgetting.tombstones import Place
 from agent_memory.models import ForgetItem, Memory, Turn, iso
 from agent_memory.store import queries
@@ -39,7 +39,7 @@ async def add_accounts(corpus: Corpus, selection: Selection, plan: ForgetPlan) -
     for row in rows:
         if row["thread_id"] not in redone and row.get("updated_at", "") < iso(plan.at):
             threads.setdefault(row["thread_id"], []).append(row)
-    told = {figure for claim in selection.claims if len(claim) <= TELLING_TURN for figure in telling_figures(claim)}
+    told = selection.claims.figures
     threads_of_memories = {item.thread_id for item in plan.memories.values()}
     for thread_id, accounts in threads.items():
         text = "\n".join(map(_text, accounts))

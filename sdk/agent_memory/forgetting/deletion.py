@@ -39,8 +39,8 @@ from agent_memory.store.replies import forget_replies
 from agent_memory.store.turns import Position, put_window, read_window
 from agent_memory.store.updates import change_existing, racing, until_written
 
-SOURCES = 1000
-"""How many turns one query for chunks names."""
+NAMED_AT_ONCE = 1000
+"""Most ids that a query for chunks names. For more, it reads those of all chunks, once."""
 PARALLEL = 8
 
 
@@ -62,8 +62,8 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
     retold = accounts - turns.keys() - {USER_SUMMARY_THREAD}
     if not job["keeps_memories"]:
         memories = memories | await _late(store, user_id, job)
-    chunks = (partial(_delete_chunks, store, (user_id, thread_id), ids) for thread_id, ids in turns.items())
-    await a_few(chunks, PARALLEL)
+    found = (partial(_chunks_of, store, (user_id, thread_id), ids) for thread_id, ids in turns.items())
+    await _delete_chunks(store, user_id, dict(zip(turns, await a_few(found, PARALLEL), strict=True)))
     await _delete_all(store, MEMORIES, user_id, _by_thread(memories))
     if not job["keeps_memories"]:
         await _touch_cursors(store, user_id, turns, memories)
@@ -105,7 +105,7 @@ async def _unsay(store: Store, counters: Counters, job: Document) -> bool:
     await uncount(store, counters, partition, said)
     if await derived_from(store, partition, said):  # after the cursors: nothing more can be committed
         return False
-    await _delete_chunks(store, partition, [turn_id])
+    await _delete_chunks(store, partition[0], {thread_id: await _chunks_of(store, partition, [turn_id])})
     await _clear_letters(store, partition)
     await _forget_turns(store, *partition, {turn_id})
     await _recount(store, partition)
@@ -135,10 +135,10 @@ async def delete_items(store: Store, container: str, partition: Sequence[str], i
     return sum([await until_written(partial(delete_some, some), what) for some in in_batches(ids)])
 
 
-async def _delete_all(store: Store, container: str, user_id: str, ids: Mapping[str, Collection[str]]) -> None:
-    """Deletes items by their threads, a few threads at a time."""
+async def _delete_all(store: Store, container: str, user_id: str, ids: Mapping[str, Collection[str]]) -> int:
+    """Deletes items by their threads, a few threads at a time; returns how many."""
     work = (partial(delete_items, store, container, (user_id, thread_id), some) for thread_id, some in ids.items())
-    await a_few(work, PARALLEL)
+    return sum(await a_few(work, PARALLEL))
 
 
 async def delete_chunks(store: Store, user_id: str, thread_id: str) -> int:
@@ -148,29 +148,42 @@ async def delete_chunks(store: Store, user_id: str, thread_id: str) -> int:
     """
     partition = (user_id, thread_id)
     await change_existing(store, MEMORIES, cursor_id("index"), partition, dict)
-    return await _delete_linked(store, partition, await store.query(MEMORIES, queries.CHUNK_IDS, partition))
+    found = await store.query(MEMORIES, queries.CHUNK_IDS, partition)
+    return await _delete_chunks(store, user_id, {thread_id: found})
 
 
-async def _delete_chunks(store: Store, partition: Sequence[str], turn_ids: Sequence[str]) -> None:
-    """Deletes all chunks of deleted turns, and those of short replies to them.
+async def _chunks_of(store: Store, partition: Sequence[str], turn_ids: Sequence[str]) -> list[str]:
+    """The ids of all chunks of deleted turns, and of those of short replies to them.
 
-    Finds them by their source, which is not indexed: for each 1,000 turns, the thread's chunks are read. Their ids
-    cannot be computed, because it is unknown into how many parts each turn was ever cut.
+    Finds them by their source, which is not indexed, so the thread's chunks are read. Their ids cannot be computed,
+    because it is unknown into how many parts each turn was ever cut.
     """
-    for start in range(0, len(turn_ids), SOURCES):
-        part = list(turn_ids[start : start + SOURCES])
-        await _delete_linked(store, partition, await store.query(MEMORIES, queries.CHUNKS_OF, partition, turns=part))
+    if len(turn_ids) <= NAMED_AT_ONCE:
+        few: list[str] = await store.query(MEMORIES, queries.CHUNKS_OF, partition, turns=list(turn_ids))
+        return few
+    gone = set(turn_ids)
+    rows = await store.query(MEMORIES, queries.SOURCES_OF_CHUNKS, partition)
+    return [row["id"] for row in rows if not gone.isdisjoint(row["source_turn_ids"])]
 
 
-async def _delete_linked(store: Store, partition: Sequence[str], chunk_ids: Sequence[str]) -> int:
-    """Deletes chunks; returns how many. First removes their ids from the links of other chunks."""
-    gone = dict.fromkeys(chunk_ids, "")
-    for start in range(0, len(chunk_ids), SOURCES):
-        part = list(chunk_ids[start : start + SOURCES])
-        for row in await store.query(MEMORIES, queries.LINKED_WITH, partition[:1], ids=part):
-            place = (partition[0], row["thread_id"])
-            await change_existing(store, MEMORIES, row["id"], place, partial(_mended, turns=set(), memories=gone))
-    return await delete_items(store, MEMORIES, partition, chunk_ids)
+async def _delete_chunks(store: Store, user_id: str, chunks: Mapping[str, Collection[str]]) -> int:
+    """Deletes chunks, by thread; returns how many. First removes their ids from the links of the chunks that stay."""
+    gone = {chunk_id: "" for ids in chunks.values() for chunk_id in ids}
+    if len(gone) <= NAMED_AT_ONCE:
+        rows = await store.query(MEMORIES, queries.LINKED_WITH, (user_id,), ids=list(gone)) if gone else []
+    else:
+        rows = await store.query(MEMORIES, queries.LINKS, (user_id,))
+        rows = [row for row in rows if not gone.keys().isdisjoint(row["near_ids"])]
+    mend = partial(_mended, turns=set(), memories=gone)
+    await a_few(
+        (
+            partial(change_existing, store, MEMORIES, row["id"], (user_id, row["thread_id"]), mend)
+            for row in rows
+            if row["id"] not in gone
+        ),
+        PARALLEL,
+    )
+    return await _delete_all(store, MEMORIES, user_id, chunks)
 
 
 def _by_thread(memories: Mapping[str, str]) -> dict[str, list[str]]:
@@ -186,6 +199,7 @@ async def _late(store: Store, user_id: str, job: Document) -> dict[str, str]:
     That includes a correction by hand: no model derived it, and it is in the thread of the memory that it corrects.
     """
     known = {*job["memories"], *job["kept"]}
+    turns = {thread_id: set(ids) for thread_id, ids in job["turns"].items()}
     rows = await store.query(MEMORIES, queries.EVERY_MEMORY, (user_id,))
     memories = [memory for memory in (from_document(Memory, row) for row in rows) if memory.id not in known]
     return {
@@ -193,7 +207,7 @@ async def _late(store: Store, user_id: str, job: Document) -> dict[str, str]:
         for memory in memories
         if made_from(memory, job["memories"])
         or (memory.model is None and any(job["memories"].get(old) == memory.thread_id for old in memory.supersedes_ids))
-        or not set(job["turns"].get(memory.thread_id, ())).isdisjoint(memory.source_turn_ids)
+        or not turns.get(memory.thread_id, set()).isdisjoint(memory.source_turn_ids)
     }
 
 
@@ -204,19 +218,21 @@ async def _touch_cursors(
     for container in (MEMORIES, SUMMARIES):
         for row in await store.query(container, queries.CURSORS, (user_id,)):
             if row["thread_id"] in turns or row["thread_id"].startswith("__"):
-                gone = {*turns.get(row["thread_id"], ()), *memories}
-                partition = (user_id, row["thread_id"])
-                await change_existing(store, container, row["id"], partition, partial(_unseen, gone=gone))
+                change = partial(_unseen, turns=set(turns.get(row["thread_id"], ())), memories=memories)
+                await change_existing(store, container, row["id"], (user_id, row["thread_id"]), change)
 
 
-def _unseen(cursor: Document, gone: set[str]) -> Document:
+def _unseen(cursor: Document, turns: set[str], memories: Mapping[str, str]) -> Document:
+    def is_gone(item: str) -> bool:
+        return item in turns or item in memories
+
     extra = dict(cursor["extra"])
     if "intents" in extra:  # left by a process that was killed
         extra["intents"] = {
-            name: [intent for intent in intents if gone.isdisjoint(_named(intent))]
+            name: [intent for intent in intents if not any(map(is_gone, _named(intent)))]
             for name, intents in extra["intents"].items()
         }
-    return cursor | {"seen": {item: ts for item, ts in cursor["seen"].items() if item not in gone}, "extra": extra}
+    return cursor | {"seen": {item: ts for item, ts in cursor["seen"].items() if not is_gone(item)}, "extra": extra}
 
 
 def _named(intent: Document | str) -> Iterable[str]:
@@ -227,9 +243,10 @@ def _named(intent: Document | str) -> Iterable[str]:
 async def _mend(store: Store, user_id: str, turns: Mapping[str, list[str]], memories: Mapping[str, str]) -> None:
     """Removes deleted ids from the memories that stay. What a deleted memory had replaced becomes active again."""
     everywhere = {turn_id for ids in turns.values() for turn_id in ids}
+    by_thread = {thread_id: set(ids) for thread_id, ids in turns.items()}
     for row in await store.query(MEMORIES, queries.EVERY_MEMORY, (user_id,)):
         # A merged memory names turns of several threads.
-        gone = everywhere if row["thread_id"].startswith("__") else set(turns.get(row["thread_id"], ()))
+        gone = everywhere if row["thread_id"].startswith("__") else by_thread.get(row["thread_id"], set())
         mended = _mended(row, gone, memories)
         if mended != row:
             partition = (user_id, row["thread_id"])

@@ -8,15 +8,16 @@ or reflected from a deleted memory are deleted too, and what it had replaced bec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Container, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from agent_memory.forgetting.selection import NAMED, Corpus, Selection, TurnKey, add_answers, claim_in, read_texts
+from agent_memory.forgetting.selection import EMBEDDED, NAMED, Corpus, Selection, TurnKey, add_answers, read_texts
 from agent_memory.forgetting.tombstones import of_turn, of_words
 from agent_memory.models import ForgetItem, ForgetReceipt, Memory, iso
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import FORGOTTEN_THREAD, new_turn_id
+from agent_memory.text.likeness import cosine
 
 
 @dataclass(slots=True)
@@ -105,11 +106,15 @@ async def plan_claim(corpus: Corpus, selection: Selection, at: datetime, *, incl
         await read_texts(corpus, selection)
         await add_answers(corpus, selection)
         companions = [m for m in corpus.memories.values() if m.id not in reasons and _rests_on(m, selection.turns)]
-        vectors = await corpus.embed(memory.content for memory in companions)
+        repeated = {memory.content: selection.claims.repeated_by(memory.content) for memory in companions}
+        vectors = await corpus.embed(one for text, claims in repeated.items() for one in (text, *claims) if claims)
         for memory in companions:
             if memory.kind == "session":
                 reasons[memory.id] = "covers a session with a deleted turn"
-            elif claim_in(corpus.likeness, selection.claims, memory.content, vectors[memory.content]):
+            elif any(
+                corpus.likeness.same_claim(claim, memory.content, cosine(vectors[claim], vectors[memory.content]))
+                for claim in repeated[memory.content]
+            ):
                 reasons[memory.id] = "makes the same statement"
             else:
                 plan.kept[memory.id] = _item(
@@ -130,14 +135,15 @@ def plan_place(corpus: Corpus, selection: Selection, at: datetime) -> ForgetPlan
     return plan
 
 
-async def tombstones(corpus: Corpus, plan: ForgetPlan) -> list[Document]:
-    """The tombstones for the texts and the turns of a plan."""
-    contents = [item.content for item in plan.items if item.content and item.type != "chunk"]
-    vectors = await corpus.embed(contents)
+async def tombstones(corpus: Corpus, plan: ForgetPlan) -> AsyncIterator[list[Document]]:
+    """The tombstones for the texts and the turns of a plan, some at a time."""
+    contents = list(dict.fromkeys(item.content for item in plan.items if item.content and item.type != "chunk"))
     model = corpus.embeddings.model_id
     at = max(plan.at, plan.latest)
-    words = [of_words(plan.user_id, text, at, "forgotten", vector, model) for text, vector in vectors.items()]
-    return words + [of_turn(plan.user_id, thread_id, turn_id, at) for thread_id, turn_id in plan.turns]
+    for start in range(0, len(contents), EMBEDDED):
+        vectors = await corpus.embed(contents[start : start + EMBEDDED])
+        yield [of_words(plan.user_id, text, at, "forgotten", vector, model) for text, vector in vectors.items()]
+    yield [of_turn(plan.user_id, thread_id, turn_id, at) for thread_id, turn_id in plan.turns]
 
 
 def _add(plan: ForgetPlan, corpus: Corpus, reasons: Mapping[str, str], selection: Selection | None) -> None:
@@ -197,10 +203,10 @@ def _with_derived(memories: Mapping[str, Memory], found: Mapping[str, str]) -> d
         reasons |= dict.fromkeys(more, "made from it")
 
 
-def made_from(memory: Memory, ids: Iterable[str]) -> bool:
+def made_from(memory: Memory, ids: Container[str]) -> bool:
     """Whether a memory was made from one of these, rather than said."""
-    origins = set(memory.source_ids) | (set() if _is_from_talk(memory) else set(memory.supersedes_ids))
-    return not origins.isdisjoint(ids)
+    origins = [*memory.source_ids, *([] if _is_from_talk(memory) else memory.supersedes_ids)]
+    return any(origin in ids for origin in origins)
 
 
 def _is_from_talk(memory: Memory) -> bool:

@@ -8,18 +8,20 @@ Turns may expire before their chunks. Then the chunks are used instead.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from agent_memory.errors import InvalidInput, NotFound
+from agent_memory.forgetting.claims import Claims
 from agent_memory.forgetting.tombstones import Place
+from agent_memory.gathering import a_few
 from agent_memory.language.tasks import EmbeddingModel, Vector
 from agent_memory.models import Memory, Turn, iso
 from agent_memory.models.parts import text_of_parts
 from agent_memory.store import queries, search_queries
-from agent_memory.store.chunks import chunk_id, words_of
+from agent_memory.store.chunks import chunk_id, quote_of, words_of
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.documents import Document, from_document
@@ -30,9 +32,12 @@ from agent_memory.text.likeness import Likeness, cosine, roots, telling_part
 NEAREST = 100
 """How many memories and chunks are compared with a claim or a topic by meaning."""
 AT_ONCE = 8
-"""Searches that run at a time. A topic with a thousand claims needs a thousand."""
-TELLING_TURN = 300
-"""Maximum characters of a turn whose figures all count as part of what is forgotten."""
+"""Searches that run at a time."""
+SEARCHED = 500
+"""How many claims are searched for one by one. Of more, only those that some other text of the user may repeat: reading
+all of the user's texts then takes less time than so many searches."""
+EMBEDDED = 500
+"""Texts that are embedded at a time, which bounds the memory for their vectors."""
 
 HIDING = (*"\u00ad\u034f\u2060\ufeff", *map(chr, range(0x200B, 0x2010)), *map(chr, range(0x202A, 0x202F)))
 """The most common invisible characters. A search by words misses a word with one of them inside."""
@@ -52,10 +57,10 @@ class Selection:
 
     topic: str
     place: Place
+    claims: Claims
     memories: dict[str, str] = field(default_factory=dict)
     turns: dict[TurnKey, str] = field(default_factory=dict)
     texts: dict[TurnKey, Turn] = field(default_factory=dict)
-    claims: dict[str, Vector] = field(default_factory=dict)
 
     def add_turn(self, turn: Turn, why: str) -> None:
         """Adds a turn."""
@@ -107,16 +112,24 @@ class Corpus:
     async def turns_that_say(self, words: Sequence[str], *, every: bool) -> list[Turn]:
         """The turns that hold all, or any, of some words, in their content or in the text of their parts.
 
-        A query names up to `WORDS_AT_ONCE` words. Of more words that a turn must hold, it names the longest, so that
-        the caller must check what it found.
+        The query names up to `WORDS_AT_ONCE` words. Of more words that a turn must hold, it names the longest; of more
+        words any of which it may hold, none. So the caller must check what was found.
         """
-        asked = sorted(words, key=len, reverse=True)[:WORDS_AT_ONCE] if every else words
-        found: dict[TurnKey, Turn] = {}
-        for start in range(0, len(asked), WORDS_AT_ONCE):
-            some = asked[start : start + WORDS_AT_ONCE]
-            turns = await self._content_says(some, every=every) + await self._parts_that_say(some, every=every)
-            found |= {(turn.thread_id, turn.id): turn for turn in turns}
-        return list(found.values())
+        if not words:
+            return []
+        if len(words) > WORDS_AT_ONCE and not every:
+            return await self._every_turn()
+        asked = sorted(words, key=len, reverse=True)[:WORDS_AT_ONCE]
+        turns = await self._content_says(asked, every=every) + await self._parts_that_say(asked, every=every)
+        return list({(turn.thread_id, turn.id): turn for turn in turns}.values())
+
+    async def _every_turn(self) -> list[Turn]:
+        """All turns with the text of their parts, or their chunks where they have expired."""
+        rows = await self.store.query(TURNS, queries.EVERY_TURN, (self.user_id,))
+        turns = [_with_parts(from_document(Turn, row)) for row in rows]
+        chunks = await self.store.query(MEMORIES, queries.TURNS_OF_CHUNKS, (self.user_id,))
+        expired = {(row["thread_id"], row["turn"]) for row in chunks} - {(turn.thread_id, turn.id) for turn in turns}
+        return turns + await self.read_turns(expired)
 
     async def _content_says(self, words: Sequence[str], *, every: bool) -> list[Turn]:
         named = {f"w{number}": word for number, word in enumerate(words)}
@@ -135,8 +148,8 @@ class Corpus:
         for row in await self.store.query(TURNS, search_queries.TURNS_WITH_PARTS, (self.user_id,)):
             turn = from_document(Turn, row)
             text = text_of_parts(turn.parts or ())
-            if text != turn.content and matches(word.casefold() in text.casefold() for word in words):
-                found.append(turn.model_copy(update={"content": f"{turn.content}\n{text}"}))
+            if matches(word.casefold() in text.casefold() for word in words):
+                found.append(_with_parts(turn))
         return found
 
     async def read_turns(self, keys: Iterable[TurnKey]) -> list[Turn]:
@@ -168,6 +181,12 @@ class Corpus:
         return stand_ins([from_document(Memory, row) for row in rows])
 
 
+def _with_parts(turn: Turn) -> Turn:
+    """The turn with the text of its parts in its content, if that says something else."""
+    text = text_of_parts(turn.parts or ())
+    return turn if text in ("", turn.content) else turn.model_copy(update={"content": f"{turn.content}\n{text}"})
+
+
 async def open_corpus(store: Store, embeddings: EmbeddingModel, user_id: str) -> Corpus:
     """Reads all memories of a user, without vectors and without chunks."""
     rows = await store.query(MEMORIES, queries.EVERY_MEMORY, (user_id,))
@@ -184,15 +203,18 @@ async def select_id(corpus: Corpus, item_id: str, place: Place) -> Selection:
     """
     memory = corpus.memories.get(item_id)
     if memory is not None:
-        selection = Selection(memory.content, Place())
+        selection = _claim(corpus, memory.content)
         selection.memories[item_id] = NAMED
     else:
         turn = await _turn(corpus, item_id, place)
-        selection = Selection(turn.content, Place())
+        selection = _claim(corpus, turn.content)
         selection.add_turn(turn, NAMED)
-    selection.claims = await corpus.embed([selection.topic])
     await _add_other_wordings(corpus, selection)
     return selection
+
+
+def _claim(corpus: Corpus, text: str) -> Selection:
+    return Selection(text, Place(), Claims([text], corpus.likeness.limits))
 
 
 async def _turn(corpus: Corpus, item_id: str, place: Place) -> Turn:
@@ -215,8 +237,8 @@ async def _turn(corpus: Corpus, item_id: str, place: Place) -> Turn:
 
 async def select_query(corpus: Corpus, topic: str, place: Place) -> Selection:
     """What is about a topic, by words or meaning, and the same claims in other words."""
-    selection = Selection(topic, place)
     like = corpus.likeness
+    selection = Selection(topic, place, Claims([], like.limits))
     found: dict[TurnKey, None] = {}
     for memory, similarity in await corpus.nearest((await corpus.embed([topic]))[topic]):
         if not like.about(topic, words_of(memory), similarity) or not _lies_in(place, memory):
@@ -238,7 +260,7 @@ async def select_query(corpus: Corpus, topic: str, place: Place) -> Selection:
         selection.add_turn(turn, "about it")
     claims = [corpus.memories[memory_id].content for memory_id in selection.memories]
     claims += [telling_part(turn.content, topic) for turn in selection.texts.values() if turn.role == "user"]
-    selection.claims = await corpus.embed(claims)
+    selection.claims = Claims(claims, like.limits)
     await _add_other_wordings(corpus, selection)
     return selection
 
@@ -259,7 +281,7 @@ def _says_something_else(corpus: Corpus, reply: Memory, topic: str) -> bool:
 
 async def select_place(corpus: Corpus, place: Place, limit: int) -> Selection:
     """Up to `limit` turns that were said in a place, or their chunks, and the place's memories."""
-    selection = Selection("", place)
+    selection = Selection("", place, Claims([], corpus.likeness.limits))
     bounds: dict[str, Any] = {"project": place.project_id}
     bounds |= {"since": place.since and iso(place.since), "until": place.until and iso(place.until)}
     given = {name: value is not None for name, value in bounds.items()}
@@ -302,11 +324,13 @@ async def _add_other_wordings(corpus: Corpus, selection: Selection) -> None:
     """Adds what makes the same claims: memories and chunks by meaning, memories and turns by figures."""
     like, place = corpus.likeness, selection.place
     chunks: dict[TurnKey, None] = {}
-    claims = list(selection.claims.items())
-    for start in range(0, len(claims), AT_ONCE):
-        some = claims[start : start + AT_ONCE]
-        found = await asyncio.gather(*(corpus.nearest(vector) for _, vector in some))
-        hits = [(claim, *hit) for (claim, _), near in zip(some, found, strict=True) for hit in near]
+    claims = selection.claims.texts
+    if len(claims) > SEARCHED:
+        claims = await _repeated_elsewhere(corpus, selection)
+    for start in range(0, len(claims), EMBEDDED):
+        vectors = await corpus.embed(claims[start : start + EMBEDDED])
+        found = await a_few((partial(corpus.nearest, vector) for vector in vectors.values()), AT_ONCE)
+        hits = [(claim, *hit) for claim, near in zip(vectors, found, strict=True) for hit in near]
         for claim, memory, similarity in hits:
             said = (memory.thread_id, memory.source_turn_ids[0]) if memory.kind == "chunk" else None
             if memory.id in selection.memories or said in chunks or said in selection.turns:
@@ -317,7 +341,7 @@ async def _add_other_wordings(corpus: Corpus, selection: Selection) -> None:
                 chunks[said] = None
             else:
                 selection.memories[memory.id] = "the same in other words"
-    told = {figure for claim in selection.claims if len(claim) <= TELLING_TURN for figure in telling_figures(claim)}
+    told = selection.claims.figures
     for memory in corpus.memories.values():
         if told & telling_figures(memory.content) and _lies_in(place, memory):
             selection.memories.setdefault(memory.id, "has the same figure")
@@ -327,6 +351,16 @@ async def _add_other_wordings(corpus: Corpus, selection: Selection) -> None:
             selection.add_turn(turn, "has the same figure")
     for turn in await corpus.read_turns(set(chunks) - set(selection.turns)):
         selection.add_turn(turn, "the same in other words")
+
+
+async def _repeated_elsewhere(corpus: Corpus, selection: Selection) -> list[str]:
+    """The claims that a memory or a chunk outside the selection may repeat in other words."""
+    others = [memory.content for memory in corpus.memories.values() if memory.id not in selection.memories]
+    for row in await corpus.store.query(MEMORIES, queries.WORDS_OF_CHUNKS, (corpus.user_id,)):
+        if (row["thread_id"], row["turn"]) not in selection.turns:
+            others.append(row["quote"] if "quote" in row else quote_of(row["content"], None))
+    repeated = {claim for text in dict.fromkeys(others) for claim in selection.claims.repeated_by(text)}
+    return [claim for claim in selection.claims if claim in repeated]
 
 
 async def add_answers(corpus: Corpus, selection: Selection) -> None:
@@ -343,10 +377,17 @@ async def add_answers(corpus: Corpus, selection: Selection) -> None:
         for answer in await corpus.read_turns(new):
             said = told[found[answer.id]]
             pairs.append((said, telling_part(answer.content, f"{said} {selection.topic}"), answer))
-    vectors = await corpus.embed(text for said, part, _ in pairs for text in (said, part))
+    topic, like = selection.topic, corpus.likeness
+    # Where the words decide, no meaning is compared.
+    undecided = [
+        (said, part)
+        for said, part, _ in pairs
+        if like.takes_up(topic, said, part, 1.0) != like.takes_up(topic, said, part, 0.0)
+    ]
+    vectors = await corpus.embed(text for pair in undecided for text in pair)
     for said, part, answer in pairs:
-        near = cosine(vectors[said], vectors[part])
-        if _lies_in(selection.place, answer) and corpus.likeness.takes_up(selection.topic, said, part, near):
+        near = cosine(vectors[said], vectors[part]) if said in vectors and part in vectors else 0.0
+        if _lies_in(selection.place, answer) and like.takes_up(topic, said, part, near):
             selection.add_turn(answer, "an answer that repeats what is deleted")
 
 
@@ -390,8 +431,3 @@ def _projects(item: Memory | Turn) -> list[str | None]:
             return [*projects, item.project_id]
         case _:
             return [item.project_id]
-
-
-def claim_in(like: Likeness, claims: Mapping[str, Vector], text: str, vector: Vector) -> bool:
-    """Whether a text makes one of these claims."""
-    return any(like.same_claim(claim, text, cosine(known, vector)) for claim, known in claims.items())

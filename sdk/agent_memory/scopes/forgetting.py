@@ -233,7 +233,8 @@ async def _do(runtime: Runtime, plan: ForgetPlan, receipt: ForgetReceipt) -> Non
     store = runtime.store
     if not plan.by_place:
         corpus = Corpus(store, for_asking(runtime.tools.embeddings), plan.user_id, {})
-        await bury(store, plan.user_id, await tombstones(corpus, plan))
+        async for some in tombstones(corpus, plan):
+            await bury(store, plan.user_id, some)
     job = await store.create(MEMORIES, plan.job)
     redo = await carry_out(store, runtime.counters, job)
     done = plan.receipt(dry_run=False)

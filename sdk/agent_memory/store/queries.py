@@ -232,11 +232,18 @@ ROLES_OF_CHUNKS_SINCE = (
     f"SELECT c.source_turn_ids[0] AS id, c.source AS role, c.created_at FROM c WHERE {CHUNK} AND c.created_at >= @since"
 )
 CHUNKS_OF_TURNS = f"SELECT {MEMORY_FIELDS} FROM c WHERE {CHUNK} AND ARRAY_CONTAINS(@turns, c.source_turn_ids[0])"
+TURNS_OF_CHUNKS = f"SELECT c.thread_id, c.source_turn_ids[0] AS turn FROM c WHERE {CHUNK}"
+WORDS_OF_CHUNKS = (
+    "SELECT c.thread_id, c.source_turn_ids[0] AS turn, c.quote,"
+    f" (IS_DEFINED(c.quote) ? undefined : c.content) AS content FROM c WHERE {CHUNK}"
+)
 CHUNK_IDS = f"SELECT VALUE c.id FROM c WHERE {CHUNK}"
+SOURCES_OF_CHUNKS = f"SELECT c.id, c.source_turn_ids FROM c WHERE {CHUNK}"
 CHUNKS_OF = (
     f"SELECT VALUE c.id FROM c WHERE {CHUNK}"
     " AND EXISTS(SELECT VALUE t FROM t IN c.source_turn_ids WHERE ARRAY_CONTAINS(@turns, t))"
 )
+LINKS = "SELECT c.id, c.thread_id, c.near_ids FROM c WHERE ARRAY_LENGTH(c.near_ids) > 0"
 LINKED_WITH = (
     "SELECT c.id, c.thread_id FROM c WHERE EXISTS(SELECT VALUE n FROM n IN c.near_ids WHERE ARRAY_CONTAINS(@ids, n))"
 )
