@@ -127,9 +127,12 @@ def _aliases(trees: list[ast.Module], code: str) -> list[str]:
 
 def _class(node: ast.ClassDef, names: set[str], classes: dict[str, ast.ClassDef]) -> str:
     name = node.name.removeprefix("Async")
-    methods = list(_methods(node, classes).values())
+    twins = [base.id for base in node.bases if isinstance(base, ast.Name) and base.id in names]
+    methods = list((_own(node) if twins else _methods(node, classes)).values())
     public = [method for method in methods if not method.name.startswith("_")]
-    lines = [f"class {name}:", _docstring(node)]
+    bases = ", ".join(base.removeprefix("Async") for base in twins)
+    lines = [f"class {name}({bases}):" if twins else f"class {name}:", _docstring(node)]
+    lines += [f"    _inner: {node.name}"] if twins else []
     lines.append(_looped_constructor(node.name) if node.name == LOOPED else _scope_constructor(node, methods))
     lines += [_method(method, node.name, names) for method in public if method.name not in ("open", "runtime")]
     return "\n\n".join(lines)
@@ -139,8 +142,12 @@ def _methods(node: ast.ClassDef, classes: dict[str, ast.ClassDef]) -> dict[str, 
     """The methods of a class by name, after those of its base classes."""
     parts = [classes[base.id] for base in node.bases if isinstance(base, ast.Name) and base.id in classes]
     inherited = {name: method for part in reversed(parts) for name, method in _methods(part, classes).items()}
+    return inherited | _own(node)
+
+
+def _own(node: ast.ClassDef) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
     own = [method for method in node.body if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef)]
-    return inherited | {method.name: method for method in own}
+    return {method.name: method for method in own}
 
 
 def _looped_constructor(name: str) -> str:
