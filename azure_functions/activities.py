@@ -12,7 +12,7 @@ from typing import Any
 import azure.durable_functions as df
 
 from agent_memory.errors import AgentMemoryError
-from agent_memory.processing import lanes, slices
+from agent_memory.processing import slices, sweeps
 from agent_memory.processing.activities import activity_names
 from agent_memory.processing.payloads import pack, unpack
 from azure_functions.orchestrators import FINISH, function_name, workflow_name
@@ -95,15 +95,15 @@ async def sweep_end(claim: dict) -> int:  # type: ignore[type-arg]
 @blueprint.function_name(LIST)
 @blueprint.activity_trigger(input_name="piece")
 async def lane_list(piece: list) -> list | dict | None:  # type: ignore[type-arg]
-    """The users of a lane in a slice of time (`lanes.users_in`)."""
-    return await lanes.users_in((await open_parts()).runtime.store, piece)
+    """The users of a lane in a slice of time (`sweeps.users_in`)."""
+    return await sweeps.users_in((await open_parts()).runtime.store, piece)
 
 
 @blueprint.function_name(START)
 @blueprint.activity_trigger(input_name="given")
 @blueprint.durable_client_input(client_name="client")
 async def lane_start(given: dict, client: df.DurableOrchestrationClient) -> dict:  # type: ignore[type-arg]
-    """Starts work for the next users of a lane (`lanes.start_next`)."""
+    """Starts work for the next users of a lane (`sweeps.start_next`)."""
     parts = await open_parts()
     most = parts.environment.backfill_at_once
-    return await lanes.start_next(parts.starter(client), given["users"], given["running"], most)
+    return await sweeps.start_next(parts.starter(client), given["users"], given["running"], most)

@@ -14,8 +14,8 @@ import azure.functions as func
 
 from agent_memory.gathering import together
 from agent_memory.processing.intake import count_batch
-from agent_memory.processing.lanes import of_backfill, start_deepenings
 from agent_memory.processing.slices import start_maintenance, start_of
+from agent_memory.processing.sweeps import of_backfill, start_deepenings
 from agent_memory.processing.webhook import send_batch
 from agent_memory.telemetry import change_feed_failures
 from azure_functions.wiring import open_parts

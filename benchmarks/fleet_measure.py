@@ -31,8 +31,7 @@ from agent_memory.language.hashing import embed_text
 from agent_memory.language.offline import OfflineChat
 from agent_memory.language.tasks import Embedded
 from agent_memory.models import Usage
-from agent_memory.processing.activities import Activity, Json
-from agent_memory.processing.driver import run_workflow
+from agent_memory.processing.activities import Activity, Json, run_workflow
 from agent_memory.processing.intake import count_batch
 from agent_memory.settings import Environment
 from agent_memory.store.documents import Document

@@ -39,7 +39,7 @@ from agent_memory.language.tasks import (
     Task,
 )
 from agent_memory.models import ProcessResult, Usage
-from agent_memory.processing.driver import run_workflow
+from agent_memory.processing.activities import run_workflow
 from agent_memory.processing.due import Work, due_work, possible
 from agent_memory.processing.intake import count_turns, due_user_work, mark
 from agent_memory.settings import DEFAULT_CADENCE

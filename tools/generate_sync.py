@@ -20,11 +20,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "sdk" / "agent_memory"
 TARGET = PACKAGE / "sync.py"
 SCOPES = (
-    "thread_talk",
     "thread",
     "scope",
     "user_memories",
-    "user_documents",
     "user_controls",
     "user",
     "static",

@@ -19,7 +19,7 @@ from datetime import datetime
 from agent_memory.errors import AgentMemoryError
 from agent_memory.models import AuditEntry, iso, now
 from agent_memory.store import queries
-from agent_memory.store.behind import WriteBehind
+from agent_memory.store.calls import WriteBehind
 from agent_memory.store.client import Store
 from agent_memory.store.containers import SUMMARIES
 from agent_memory.store.documents import Document, from_document

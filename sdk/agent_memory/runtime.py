@@ -11,10 +11,10 @@ from agent_memory.errors import InvalidInput
 from agent_memory.language.roles import is_off
 from agent_memory.language.tasks import RERANK
 from agent_memory.models import ProcessResult, Usage
-from agent_memory.processing.activities import Activity, Json, activities, why_off
-from agent_memory.processing.driver import run_workflow
+from agent_memory.processing.activities import Activity, activities, run_workflow, why_off
 from agent_memory.processing.due import enabled_steps, possible
 from agent_memory.processing.worker import Progress, Worker
+from agent_memory.processing.workflows import Json
 from agent_memory.recall.context import Recaller
 from agent_memory.recall.misses import MissMeter
 from agent_memory.recall.searcher import HitCache, Searcher

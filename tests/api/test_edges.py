@@ -13,8 +13,7 @@ from fastapi import FastAPI
 
 from agent_memory import AsyncMemory
 from agent_memory.api import ApiSettings, server
-from agent_memory.api.guard import BodyLimit
-from agent_memory.api.origin import is_cross_site, is_local
+from agent_memory.api.guard import BodyLimit, is_cross_site, is_local
 from agent_memory.errors import ConfigurationError
 
 ALICE = {"x-user-id": "alice"}

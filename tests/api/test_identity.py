@@ -12,8 +12,7 @@ from pytest_httpserver import HTTPServer
 
 from agent_memory import AsyncMemory
 from agent_memory.api import ApiSettings, HeaderIdentity
-from agent_memory.api.credentials import Claims, PlatformPrincipal, new_key
-from agent_memory.api.tokens import JwtIdentity
+from agent_memory.api.credentials import Claims, JwtIdentity, PlatformPrincipal, new_key
 from agent_memory.errors import ConfigurationError
 
 PATH = "/v1/threads/t1/turns"

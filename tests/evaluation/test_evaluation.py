@@ -10,9 +10,8 @@ import command
 import pytest
 
 from agent_memory.evaluation import Conversation, Question, Told, ToldLine, baselines, evaluate
-from agent_memory.evaluation.baselines import Index, smoothed
 from agent_memory.evaluation.dataset import read_dataset
-from agent_memory.evaluation.harness import distinct, hit, measures, ndcg, recall
+from agent_memory.evaluation.harness import Index, distinct, hit, measures, ndcg, recall, smoothed
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import TurnInput
 from agent_memory.recall.relevance import Bm25

@@ -19,7 +19,7 @@ from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError
 from agent_memory.language.tasks import ExtractInput, ExtractOutput
 from agent_memory.models import Memory
-from agent_memory.processing.driver import run_workflow
+from agent_memory.processing.activities import run_workflow
 from agent_memory.settings import Limits
 from agent_memory.store.containers import COUNTER, MEMORIES, SUMMARIES, TURNS
 

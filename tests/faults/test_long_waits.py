@@ -9,7 +9,7 @@ from agent_memory import AsyncMemory
 from agent_memory.errors import StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import Context
-from agent_memory.scopes.audited import audited
+from agent_memory.scopes.scope import audited
 from agent_memory.settings import RecallSettings
 from embedded_cosmos import Engine, FaultPlan, FaultRule
 

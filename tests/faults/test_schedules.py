@@ -16,7 +16,7 @@ from simulation import Machine, World, open_on, simulate
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import AgentMemoryError, ModelError, StoreUnavailable
-from agent_memory.processing.driver import run_workflow
+from agent_memory.processing.activities import run_workflow
 from agent_memory.processing.due import due_work
 from agent_memory.processing.intake import count_turns, due_user_work, mark
 from agent_memory.settings import Limits

@@ -17,7 +17,7 @@ from scripted_model import ScriptedChat
 import embedded_cosmos
 from agent_memory import Cadence
 from agent_memory.processing import intake
-from agent_memory.processing.driver import run_workflow
+from agent_memory.processing.activities import run_workflow
 from agent_memory.processing.due import due_work
 from agent_memory.processing.intake import count_turns
 from agent_memory.processing.starts import of_work

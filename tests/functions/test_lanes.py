@@ -20,7 +20,7 @@ from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.models import now
-from agent_memory.processing import lanes, slices
+from agent_memory.processing import slices, sweeps as lanes
 from agent_memory.processing.clock import set_clock
 from agent_memory.processing.due import enabled_steps
 from agent_memory.processing.intake import count_batch

@@ -16,7 +16,7 @@ from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.roles import RoleChat
 from agent_memory.language.tasks import ConsolidateInput, ReflectInput
 from agent_memory.models import iso, now
-from agent_memory.processing.driver import run_workflow
+from agent_memory.processing.activities import run_workflow
 from agent_memory.processing.due import instance_id
 from agent_memory.runtime import Runtime
 from agent_memory.settings import RecallSettings

@@ -19,8 +19,7 @@ from simulation import Machine, World, open_on
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.processing import slices
 from agent_memory.processing.intake import count_batch, count_turns
-from agent_memory.processing.lanes import BACKFILL
-from agent_memory.processing.sweeps import LISTINGS, LOOK_BACK, OVERLAP, Page, begin_of, waiting
+from agent_memory.processing.sweeps import BACKFILL, LISTINGS, LOOK_BACK, OVERLAP, Page, begin_of, waiting
 from agent_memory.settings import Environment
 from agent_memory.store.containers import COUNTER, MEMORIES, TURNS
 from azure_functions import activities, sweeps, wiring

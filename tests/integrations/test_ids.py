@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from agent_memory.errors import InvalidInput
-from agent_memory.integrations.ids import decode_id, encode_id, encode_label
+from agent_memory.integrations.bridge import decode_id, encode_id, encode_label
 from agent_memory.store.ids import check_id
 
 TEXTS = st.text(st.characters(), min_size=1, max_size=20) | st.text("%2Fa_/\ud800.", min_size=1, max_size=12)

@@ -15,8 +15,7 @@ from openai import AsyncOpenAI
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import Conflict, InvalidInput
-from agent_memory.integrations.bridge import Bridge
-from agent_memory.integrations.ids import encode_id
+from agent_memory.integrations.bridge import Bridge, encode_id
 from agent_memory.integrations.openai_agents import MemorySession, memory_tools_for
 
 pytestmark = pytest.mark.filterwarnings("ignore")

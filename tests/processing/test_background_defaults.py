@@ -19,7 +19,7 @@ from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.openai_chat import OpenAIChat
-from agent_memory.processing.driver import ATTEMPTS
+from agent_memory.processing.activities import ATTEMPTS
 from agent_memory.processing.intake import due_user_work
 from agent_memory.settings import Environment, Limits
 from agent_memory.store.containers import MEMORIES, SUMMARIES

@@ -10,7 +10,7 @@ from simulation import simulated_time
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError
 from agent_memory.language.tasks import ExtractInput
-from agent_memory.processing.driver import run_workflow
+from agent_memory.processing.activities import run_workflow
 from agent_memory.processing.due import Work, due_work
 from agent_memory.processing.intake import count_turns, due_user_work, mark
 from agent_memory.store.containers import SUMMARIES

@@ -8,9 +8,9 @@ from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.processing.drift import drifted_work, topic_changes
 from agent_memory.processing.due import INDEX, Work, due_work
 from agent_memory.processing.intake import count_turns
+from agent_memory.processing.starts import drifted_work, topic_changes
 from agent_memory.processing.worker import Worker
 from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES, TURNS

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agent_memory.errors import ModelError
-from agent_memory.processing.driver import ATTEMPTS, run_workflow
+from agent_memory.processing.activities import ATTEMPTS, run_workflow
 from agent_memory.processing.workflows import MAX_RACES
 
 DONE = {"raced": False, "more": False, "result": {"step": "summarize"}}

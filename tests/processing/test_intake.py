@@ -7,7 +7,7 @@ from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import InvalidInput
-from agent_memory.processing.driver import run_workflow
+from agent_memory.processing.activities import run_workflow
 from agent_memory.processing.intake import count_turns, due_user_work, mark_settled
 from agent_memory.processing.maintenance import Recount, finish_intents, recently_extracted, recount
 from agent_memory.processing.sweeps import waiting

@@ -17,7 +17,7 @@ from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.offline import OfflineChat
 from agent_memory.language.tasks import In, Out, Task, TaskResult
 from agent_memory.models import ProcessResult
-from agent_memory.processing.driver import run_workflow
+from agent_memory.processing.activities import run_workflow
 from agent_memory.settings import Environment, Limits, PolicySettings
 from agent_memory.store.containers import COUNTER, MEMORIES, SUMMARIES
 

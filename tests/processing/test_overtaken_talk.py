@@ -8,7 +8,7 @@ import pytest
 
 from agent_memory import AsyncMemory
 from agent_memory.models import iso
-from agent_memory.remembering.outdated import outdate_chunks
+from agent_memory.remembering.replacing import outdate_chunks
 from agent_memory.settings import Cadence
 from agent_memory.store.chunks import chunk_id
 from agent_memory.store.containers import MEMORIES

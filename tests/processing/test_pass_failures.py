@@ -10,7 +10,7 @@ from tenacity import wait_none
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError
 from agent_memory.language.tasks import In, Out, Task, TaskResult
-from agent_memory.processing import driver
+from agent_memory.processing import activities
 from agent_memory.processing.worker import Worker
 from agent_memory.store.client import Store
 from agent_memory.store.containers import COUNTER, MEMORIES, SUMMARIES
@@ -102,7 +102,7 @@ async def test_an_activity_is_not_repeated_while_a_model_asks_to_wait(
     monkeypatch: pytest.MonkeyPatch, asked: float | None, calls: int
 ):
     """Its adapter has waited as long as one call may; the turns stay pending."""
-    monkeypatch.setattr(driver, "wait_random_exponential", lambda **_: wait_none())
+    monkeypatch.setattr(activities, "wait_random_exponential", lambda **_: wait_none())
     count = 0
 
     async def think(_: Any) -> None:
@@ -111,5 +111,5 @@ async def test_an_activity_is_not_repeated_while_a_model_asks_to_wait(
         raise ModelError("busy", retryable=True, retry_after=asked)
 
     with pytest.raises(ModelError):
-        await driver.run_workflow("profile", {"user_id": "alice"}, {"profile.think": think})
+        await activities.run_workflow("profile", {"user_id": "alice"}, {"profile.think": think})
     assert count == calls

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from agent_memory import AsyncMemory
-from agent_memory.recall.advice import asks_for_advice
+from agent_memory.recall.conditions import asks_for_advice
 
 DAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
 SAID = [

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from agent_memory import AsyncMemory
-from agent_memory.recall.called import Said, greetings, names_called, with_names_of_turns
+from agent_memory.recall.phrasing import Said, greetings, names_called, with_names_of_turns
 
 GREETINGS = [
     Said("t", "Emi", "I have been skiing since I was nine."),

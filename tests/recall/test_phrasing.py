@@ -6,8 +6,7 @@ from agent_memory import AsyncMemory
 from agent_memory.calibration import FIRST_PERSON
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded
-from agent_memory.recall.called import Said
-from agent_memory.recall.phrasing import between, in_first_person, speakers, subject_of
+from agent_memory.recall.phrasing import Said, between, in_first_person, speakers, subject_of
 
 SPEAKERS = {"caroline", "elise"}
 

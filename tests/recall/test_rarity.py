@@ -4,7 +4,7 @@ import pytest
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import StoreUnavailable
-from agent_memory.recall.called import Said
+from agent_memory.recall.phrasing import Said
 from agent_memory.recall.rarity import NOTHING_SEEN, SAMPLE, Seen, SeenWords, seen_in as seen_in_said, telling
 
 TALK = [f"Maya: the {thing} in Lisbon" for thing in ("hotel", "hotel", "piano")] * 30

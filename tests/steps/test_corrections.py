@@ -14,7 +14,7 @@ from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.offline import OfflineChat
 from agent_memory.language.tasks import SummarizeInput
-from agent_memory.processing.driver import run_workflow
+from agent_memory.processing.activities import run_workflow
 from agent_memory.settings import Limits
 from agent_memory.steps.summarize import read_untold, says
 from agent_memory.store import queries

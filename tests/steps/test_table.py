@@ -15,8 +15,7 @@ from agent_memory.contract.schemas import ProcessQuery
 from agent_memory.errors import InvalidInput, ModelError
 from agent_memory.language.tasks import CONSOLIDATE, EXTRACT
 from agent_memory.models import Memory, ProcessResult, content_hash, now
-from agent_memory.processing.activities import activity_names
-from agent_memory.processing.driver import run_workflow
+from agent_memory.processing.activities import activity_names, run_workflow
 from agent_memory.processing.due import due_work, enabled_steps, ending_steps, user_steps
 from agent_memory.processing.intake import count_turns, due_user_work, mark
 from agent_memory.processing.workflows import workflow_names

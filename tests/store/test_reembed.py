@@ -16,7 +16,7 @@ from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded
 from agent_memory.processing import reembed as moving
-from agent_memory.processing.driver import run_workflow
+from agent_memory.processing.activities import run_workflow
 from agent_memory.processing.reembed import catch_up
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, SUMMARIES

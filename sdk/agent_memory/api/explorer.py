@@ -13,8 +13,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent_memory.api.credentials import PRINCIPAL_HEADER
 from agent_memory.api.errors import documented
+from agent_memory.api.guard import is_rebound
 from agent_memory.api.identity import Caller, Identity, unauthenticated
-from agent_memory.api.origin import is_rebound
 from agent_memory.api.sessions import (
     SESSION_SECONDS,
     UNDER_PAGE,

@@ -20,9 +20,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from agent_memory.api.errors import error_response
-from agent_memory.api.guard import replayed
+from agent_memory.api.guard import is_rebound, replayed
 from agent_memory.api.identity import caller_of, user_of
-from agent_memory.api.origin import is_rebound
 from agent_memory.api.processing import Processing
 from agent_memory.audit import Actor, acts
 from agent_memory.contract.schemas import ProcessQuery

@@ -7,11 +7,10 @@ from pathlib import Path
 from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from agent_memory.api.credentials import ApiKeys, Claims, HeaderIdentity, PlatformPrincipal
+from agent_memory.api.credentials import ApiKeys, Claims, HeaderIdentity, JwtIdentity, PlatformPrincipal
 from agent_memory.api.explorer import Explorer
 from agent_memory.api.identity import AnyOf, Identity
 from agent_memory.api.mcp import McpOptions
-from agent_memory.api.tokens import JwtIdentity
 from agent_memory.errors import ConfigurationError
 
 RATE_LIMIT = "1200/minute"

@@ -17,7 +17,7 @@ from agent_memory.errors import ConfigurationError, InvalidInput
 
 if TYPE_CHECKING:
     from agent_memory.evaluation.answering import Case
-    from agent_memory.evaluation.jobs import Job, Result, Row
+    from agent_memory.evaluation.recorded import Job, Result, Row
     from agent_memory.language.tasks import ChatModel, Task
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 import json
 import os
@@ -20,13 +21,18 @@ import typer
 from agent_memory.cli.failures import with_hint
 from agent_memory.cli.terminal import stderr
 from agent_memory.cli.views import show_utc, show_zone_of
-from agent_memory.errors import AgentMemoryError, ConfigurationError, InvalidInput, NotFound
+from agent_memory.errors import AgentMemoryError, ConfigurationError, InvalidInput, ModelError, NotFound
 
 if TYPE_CHECKING:
     from agent_memory import Memory
     from agent_memory.language.tasks import ChatModel, EmbeddingModel
     from agent_memory.settings import PolicySettings
     from agent_memory.sync import UserScope
+
+if TYPE_CHECKING:
+    from agent_memory import Memory
+    from agent_memory.language.tasks import Embedded
+    from agent_memory.settings import PolicySettings
 
 DEFAULT_STORE = "memory.db"
 DEFAULT_USER = "me"
@@ -217,7 +223,7 @@ def _otherwise(path: str, error: ConfigurationError, modelless: PolicySettings |
     from agent_memory.sharing.shared import is_in_use
 
     if modelless is not None and not is_in_use(error):
-        from agent_memory.cli.absent import without_its_model
+        from agent_memory.cli.options import without_its_model
 
         return without_its_model(path, modelless, error)
     host = find_host(Path(path)) if is_in_use(error) else None
@@ -291,3 +297,62 @@ def _quoted(argument: str) -> str:
     if "'" in argument and not set(argument) & set('"$`\\!'):
         return f'"{argument}"'  # legible, where the safe way ('"'"') is not
     return shlex.quote(argument)
+
+
+_LATER = 3600.0
+"""Seconds until background work may try again: longer than a command runs."""
+
+
+class AbsentEmbeddings:
+    """Stands for the model that filled a store. Every call fails, and may be repeated once the model is there."""
+
+    def __init__(self, model_id: str, dimensions: int) -> None:
+        self.model_id = model_id
+        self.dimensions = dimensions
+
+    async def embed(self, texts: list[str]) -> Embedded:
+        """Fails, unless there is nothing to embed.
+
+        Raises:
+            ModelError: always, for texts.
+        """
+        from agent_memory.language.tasks import Embedded
+        from agent_memory.models import Usage
+
+        if not texts:
+            return Embedded([], Usage())
+        raise ModelError(
+            f"the store's embedding model, {self.model_id}, is not set", retryable=True, retry_after=_LATER
+        )
+
+    async def close(self) -> None:
+        """Does nothing."""
+
+
+def without_its_model(path: str, policy: PolicySettings, problem: ConfigurationError) -> Memory:
+    """Opens a store file without its embedding model, and says why.
+
+    Raises:
+        ConfigurationError: the problem, if the store does not say which model filled it.
+    """
+    from agent_memory import AsyncMemory, Memory
+    from agent_memory.language.hashing import HashingEmbeddings
+    from agent_memory.store.embedding_model import read_identity
+
+    async def identity() -> AbsentEmbeddings | None:
+        memory = AsyncMemory.local(path, embedding_model=HashingEmbeddings())
+        try:
+            store = memory.runtime.store
+            await store.open()
+            found = await read_identity(store) if await store.exists() else None
+        finally:
+            await memory.close()
+        return None if found is None else AbsentEmbeddings(found["embedding_model"], found["dimensions"])
+
+    model = asyncio.run(identity())
+    if model is None:
+        raise problem
+    stderr().print(
+        f"Without its embedding model, the store can only be shown, exported and erased: {problem}", soft_wrap=True
+    )
+    return Memory.local(path, embedding_model=model, policy=policy)

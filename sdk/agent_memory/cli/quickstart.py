@@ -171,7 +171,7 @@ def quickstart(
 
 def write_page(memory: Memory, store: Path, users: Sequence[str], answers: Sequence[Answer]) -> Path:
     """Writes the explorer with these users' memory and answers into a file next to the store."""
-    from agent_memory.explorer.snapshot import snapshot
+    from agent_memory.explorer.page import snapshot
 
     def asked(user_id: str) -> list[tuple[str, datetime | None, Context]]:
         own = [answer for answer in answers if answer.question.user_id == user_id]

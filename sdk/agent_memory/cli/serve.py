@@ -115,7 +115,7 @@ async def _serve(
     from agent_memory.api.events import STREAM_SECONDS
     from agent_memory.api.server import serve
     from agent_memory.settings import Environment
-    from agent_memory.sharing.hosting import hosting
+    from agent_memory.sharing.shared import hosting
 
     sys.setswitchinterval(SWITCH_SECONDS)
     identity = settings.identity(header=HeaderIdentity(allowed=not settings.knows_callers))

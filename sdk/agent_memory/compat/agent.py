@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from agent_memory.compat.agent_profile import TOOLS, AgentProfile, SearchType, tool_arguments
-from agent_memory.compat.agent_records import (
+from agent_memory.compat.agent_profile import (
+    TOOLS,
+    AgentProfile,
     Diagnosis,
     Difference,
     MemoryEntry,
     MemorySessionSummary,
+    SearchType,
     missing_of,
     note_for_archive,
+    tool_arguments,
 )
 from agent_memory.compat.knowledge_base import (
     CrossSession,

@@ -16,8 +16,7 @@ from typing import Any
 
 from pydantic import Field
 
-from agent_memory.compat.agent_profile import KnowledgeBaseResource, SearchType
-from agent_memory.compat.agent_records import Difference
+from agent_memory.compat.agent_profile import Difference, KnowledgeBaseResource, SearchType
 from agent_memory.errors import ConfigurationError, InvalidInput
 from agent_memory.language.callable_chat import Provider, as_chat_model
 from agent_memory.language.relevance_curve import relevance_curve

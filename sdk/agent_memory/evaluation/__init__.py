@@ -14,13 +14,13 @@ from agent_memory.evaluation.adapters import (
     Told as Told,
     ToldLine as ToldLine,
 )
-from agent_memory.evaluation.baselines import baselines as baselines
 from agent_memory.evaluation.dataset import (
     Conversation as Conversation,
     Question as Question,
 )
 from agent_memory.evaluation.harness import (
     Evaluation as Evaluation,
+    baselines as baselines,
     evaluate as evaluate,
 )
 from agent_memory.evaluation.misses import (

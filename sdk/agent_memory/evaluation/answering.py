@@ -13,7 +13,7 @@ from typing import Any
 from agent_memory.errors import InvalidInput
 from agent_memory.evaluation.adapters import Adapter
 from agent_memory.evaluation.dataset import ADVERSARIAL, UNANSWERABLE, Conversation, Question
-from agent_memory.evaluation.jobs import Counted, Job
+from agent_memory.evaluation.recorded import Counted, Job
 from agent_memory.language.tasks import ANSWER, JUDGE, AnswerInput, JudgeInput
 
 NOT_KNOWN = "Nothing is known that answers this."

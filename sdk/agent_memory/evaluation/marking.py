@@ -13,7 +13,7 @@ from typing import Any
 
 from agent_memory.evaluation.answering import interval
 from agent_memory.evaluation.extraction import Keep, Labelled, judge, message_of
-from agent_memory.evaluation.jobs import Counted, Job
+from agent_memory.evaluation.recorded import Counted, Job
 from agent_memory.language.tasks import EXTRACT, MARK, ExtractedMemory, Mark, MarkedMemory, MarkInput
 
 MARKS = ("good", "weak", "bad")

@@ -19,7 +19,7 @@ from agent_memory.errors import AgentMemoryError, ConfigurationError, NotFound
 from agent_memory.extras import require
 from agent_memory.integrations import items
 from agent_memory.integrations.bridge import AnyMemory, Bridge, complete, owner
-from agent_memory.integrations.item_store import ItemStore
+from agent_memory.integrations.items import ItemStore
 
 require("anthropic", "anthropic")
 

@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent_memory.extras import require
-from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, owner, survive, turn, turn_id
-from agent_memory.integrations.ids import encode_id
+from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, encode_id, owner, survive, turn, turn_id
 from agent_memory.integrations.parts import media, role_of, words
 from agent_memory.models import Hit
 from agent_memory.transfer.parts import read_parts

@@ -15,9 +15,8 @@ from typing import Any
 from agent_memory.errors import InvalidInput
 from agent_memory.extras import require
 from agent_memory.integrations import items
-from agent_memory.integrations.bridge import AnyMemory, Bridge, complete, owner, text_of
-from agent_memory.integrations.ids import decode_id, encode_id
-from agent_memory.integrations.item_store import ItemStore
+from agent_memory.integrations.bridge import AnyMemory, Bridge, complete, decode_id, encode_id, owner, text_of
+from agent_memory.integrations.items import ItemStore
 from agent_memory.recall.context import DEFAULT_BUDGET
 
 require("langgraph", "langchain")

@@ -57,7 +57,13 @@ from agent_memory.models.operation import (
     Budget as Budget,
     DeadLetter as DeadLetter,
     EndpointHealth as EndpointHealth,
+    ExportPart as ExportPart,
+    ForgetItem as ForgetItem,
+    ForgetReceipt as ForgetReceipt,
     Health as Health,
+    ImportReceipt as ImportReceipt,
+    ProcessResult as ProcessResult,
+    Receipt as Receipt,
     ReembedPlan as ReembedPlan,
     ReembedResult as ReembedResult,
     SearchMisses as SearchMisses,
@@ -80,14 +86,6 @@ from agent_memory.models.recall import (
     Name as Name,
     SearchFilters as SearchFilters,
     Signals as Signals,
-)
-from agent_memory.models.receipts import (
-    ExportPart as ExportPart,
-    ForgetItem as ForgetItem,
-    ForgetReceipt as ForgetReceipt,
-    ImportReceipt as ImportReceipt,
-    ProcessResult as ProcessResult,
-    Receipt as Receipt,
 )
 from agent_memory.models.switches import (
     MemoryConfig as MemoryConfig,

@@ -1,15 +1,20 @@
-"""Activities: what a workflow calls by name. Each takes and returns JSON, and may be repeated."""
+"""Activities: what a workflow calls by name. Each takes and returns JSON, and may be repeated.
+
+`run_workflow` runs a workflow in this process.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from agent_memory.errors import ConfigurationError, ModelError
+from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_random_exponential
+
+from agent_memory.errors import AgentMemoryError, ConfigurationError, ModelError
 from agent_memory.forgetting.erasure import erase_piece
 from agent_memory.language.current import CurrentEmbeddings, for_writing
 from agent_memory.language.roles import ROLE_OF, is_off
@@ -17,7 +22,7 @@ from agent_memory.language.tasks import ChatModel
 from agent_memory.language.together import Together
 from agent_memory.models import Usage, now
 from agent_memory.processing.reembed import move
-from agent_memory.processing.workflows import TOGETHER, sharing
+from agent_memory.processing.workflows import TOGETHER, Call, Json, Sub, sharing, workflow
 from agent_memory.rules.budgets import charge, require_budget
 from agent_memory.rules.keeping import with_retention
 from agent_memory.rules.switches import read_rules
@@ -31,7 +36,6 @@ from agent_memory.telemetry import doing, write_to_recall
 
 logger = logging.getLogger("agent_memory")
 
-Json = dict[str, Any]
 Activity = Callable[[Json], Awaitable[Json | None]]
 
 
@@ -180,3 +184,52 @@ def activities(tools: Tools) -> dict[str, Activity]:
         if step.plan:
             named[f"{step.name}.plan"] = partial(plan, step)
     return named
+
+
+ATTEMPTS = 4
+"""How often an activity is tried before its workflow fails. The turns then stay pending, and are tried again later."""
+
+
+async def run_workflow(
+    name: str, payload: Json, activities: Mapping[str, Activity], told: Callable[[list[Json]], None] | None = None
+) -> list[Json]:
+    """Runs a workflow to its end and returns the results of its steps. At checkpoints, `told` gets those so far.
+
+    Raises:
+        AgentMemoryError: the error of an activity's last attempt. What was committed stays committed.
+    """
+    run = workflow(name, payload)
+    effect = next(run)
+    while True:
+        try:
+            outcome: Any = None
+            if isinstance(effect, Call):
+                outcome = await _attempt(activities[effect.activity], effect.payload)
+            elif isinstance(effect, Sub):
+                outcome = await run_workflow(effect.workflow, effect.payload, activities)
+            elif told is not None:
+                told(effect.results)
+            effect = run.send(outcome)
+        except StopIteration as stop:
+            results: list[Json] = stop.value
+            return results
+
+
+async def _attempt(activity: Activity, payload: Json) -> Json | None:
+    """Runs one activity; tries again after a pause if the fault may be transient."""
+    async for attempt in AsyncRetrying(
+        stop=stop_after_attempt(ATTEMPTS),
+        wait=wait_random_exponential(multiplier=0.2, max=10),
+        retry=retry_if_exception(_may_pass_soon),
+        reraise=True,
+    ):
+        with attempt:
+            return await activity(payload)
+    raise AssertionError("unreachable: the last attempt raises")
+
+
+def _may_pass_soon(error: BaseException) -> bool:
+    """Whether to try again soon. If a model asked for a wait, its adapter has already waited."""
+    if isinstance(error, ModelError) and error.retry_after is not None:
+        return False
+    return isinstance(error, AgentMemoryError) and error.retryable

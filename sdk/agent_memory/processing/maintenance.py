@@ -14,8 +14,7 @@ from functools import partial
 from agent_memory.forgetting.deletion import finish_forgettings
 from agent_memory.forgetting.erasure import pending_erasures
 from agent_memory.gathering import a_few
-from agent_memory.processing.activities import Activity
-from agent_memory.processing.driver import run_workflow
+from agent_memory.processing.activities import Activity, run_workflow
 from agent_memory.processing.intake import AT_ONCE, DAMAGED, count_batch
 from agent_memory.steps.gather import Tools
 from agent_memory.steps.step import finish

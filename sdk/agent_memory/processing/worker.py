@@ -22,10 +22,8 @@ from agent_memory.language.offline import OfflineChat
 from agent_memory.language.roles import model_of, models_of
 from agent_memory.language.tasks import EXTRACT
 from agent_memory.models import EndpointHealth, now
-from agent_memory.processing.activities import activities
+from agent_memory.processing.activities import activities, run_workflow
 from agent_memory.processing.clock import claim_deepening, end_deepening, note_deepened
-from agent_memory.processing.drift import drifted_work
-from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import (
     INDEX,
     Work,
@@ -50,6 +48,7 @@ from agent_memory.processing.intake import (
     user_total,
 )
 from agent_memory.processing.maintenance import finish_deletions, finish_intents
+from agent_memory.processing.starts import drifted_work
 from agent_memory.settings import Cadence
 from agent_memory.steps.gather import Tools
 from agent_memory.store.containers import LEASES

@@ -2,7 +2,7 @@
 
 A word that many of them have (such as a name in every conversation) finds nothing that vectors do not find. A store
 counts words only over all users, so some texts of the user are sampled instead, and cached for a while. The sample also
-shows the names by which people address each other (`recall.called`).
+shows the names by which people address each other (`recall.phrasing`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_memory.errors import AgentMemoryError
-from agent_memory.recall.called import Greeting, Said, greetings
-from agent_memory.recall.phrasing import Speaker, speakers
+from agent_memory.recall.phrasing import Greeting, Said, Speaker, greetings, speakers
 from agent_memory.recall.relevance import words
 from agent_memory.store import search_queries
 from agent_memory.store.client import Store

@@ -18,22 +18,28 @@ from agent_memory.calibration import calibration_of
 from agent_memory.errors import AgentMemoryError
 from agent_memory.language.tasks import Vector
 from agent_memory.models import Hit, Memory, SearchFilters, Turn, now, there
-from agent_memory.recall.advice import PREFERENCES_READ, asks_for_advice, preferred
-from agent_memory.recall.called import names_called, with_names_of_turns
-from agent_memory.recall.conditions import CONDITIONS_READ, binding, conditions_asked_for
+from agent_memory.recall.conditions import (
+    CONDITIONS_READ,
+    PREFERENCES_READ,
+    STANDING_READ,
+    applying,
+    asks_for_advice,
+    binding,
+    conditions_asked_for,
+    preferred,
+)
 from agent_memory.recall.dates import date_terms, periods, stored_days
 from agent_memory.recall.explain import RERANKED
 from agent_memory.recall.fresh import as_candidates, read_fresh
 from agent_memory.recall.fusion import Candidate, is_within, linked_hit, rank, related, spans_around
 from agent_memory.recall.matching import Sought, matching, vector_of
 from agent_memory.recall.oneself import NEAREST, asks_of_self
-from agent_memory.recall.phrasing import subject_of
+from agent_memory.recall.phrasing import names_called, subject_of, with_names_of_turns
 from agent_memory.recall.rarity import NOTHING_SEEN, telling
 from agent_memory.recall.relevance import Talk, repeats_question
 from agent_memory.recall.rerank import rerank
 from agent_memory.recall.searcher import Searcher, cache_key
-from agent_memory.recall.standing import STANDING_READ, applying
-from agent_memory.recall.whole import Wanted, read_instead
+from agent_memory.recall.timed import Wanted, read_instead
 from agent_memory.store import queries, search_queries
 from agent_memory.store.chunks import chunk_id, in_zone, words_of
 from agent_memory.store.filters import ANYTHING, condition, parameters as filter_parameters

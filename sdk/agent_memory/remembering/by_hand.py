@@ -14,7 +14,7 @@ from agent_memory.language.custom import fitted
 from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.models import CustomKind, FactKind, Memory, content_hash, iso, now
 from agent_memory.remembering import untold
-from agent_memory.remembering.outdated import outdate_chunks
+from agent_memory.remembering.replacing import outdate_chunks
 from agent_memory.rules.keeping import keep_within, require_room, with_retention
 from agent_memory.rules.switches import Rules
 from agent_memory.screening.screen import FORBIDDEN, screen_aside

@@ -36,8 +36,7 @@ from agent_memory.recall.early import ContextOptions, whole
 from agent_memory.remote.http import Http, MemberHttp, error_of, in_requests, pieces, read
 from agent_memory.rules.switches import Asked
 from agent_memory.scopes import AsyncGroupScope, AsyncStaticScope, AsyncThreadScope, AsyncUserScope
-from agent_memory.scopes.listing import Start
-from agent_memory.scopes.scope import Scope
+from agent_memory.scopes.scope import Scope, Start
 from agent_memory.scopes.shared import checked_filter, turn_inputs
 from agent_memory.store.ids import check_id
 from agent_memory.store.pages import token_of

@@ -16,7 +16,7 @@ from agent_memory.forgetting.selection import Corpus, open_corpus, select_id, se
 from agent_memory.forgetting.tombstones import Place, bury, of_place, of_request
 from agent_memory.language.current import for_asking
 from agent_memory.models import ForgetReceipt, as_utc, now
-from agent_memory.processing.driver import run_workflow
+from agent_memory.processing.activities import run_workflow
 from agent_memory.runtime import Runtime
 from agent_memory.store import queries
 from agent_memory.store.client import Store

@@ -1,20 +1,210 @@
-"""The base of all scopes: whose they are, what is allowed in them, and recall."""
+"""The base of all scopes: whose they are, what is allowed in them, recall and listings, and the record of each call."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+import asyncio
+import functools
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Unpack
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, Unpack
 
-from agent_memory.models import Context, ContextFormat, ContextSection, Filter, Hit, SearchFilters, Signals
+from agent_memory import telemetry
+from agent_memory.errors import InvalidInput, StoreUnavailable
+from agent_memory.models import (
+    Context,
+    ContextFormat,
+    ContextSection,
+    Filter,
+    ForgetReceipt,
+    Hit,
+    Memory,
+    Page,
+    Provenance,
+    Receipt,
+    Reflection,
+    SearchFilters,
+    Signals,
+    Turn,
+)
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
 from agent_memory.recall.early import ContextOptions, stream
+from agent_memory.recall.groups import check_groups, merged
 from agent_memory.rules.switches import Asked, Rules, read_rules
 from agent_memory.runtime import Home, Runtime
-from agent_memory.scopes.audited import audited
-from agent_memory.scopes.listing import find_too
-from agent_memory.scopes.shared import tell
+from agent_memory.scopes.shared import bounded, checked_filter, checked_time, find, memory_types, tell
 from agent_memory.settings import QueryStrategy
+from agent_memory.store.ids import group_owner
+from agent_memory.store.memories import list_memories
+from agent_memory.store.pages import before_of
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class _Scope(Protocol):
+    user_id: str
+
+    @property
+    def thread_id(self) -> str | None: ...
+
+    @property
+    def _runtime(self) -> Runtime: ...
+
+
+S = TypeVar("S", bound=_Scope)
+Method = Callable[Concatenate[S, P], Coroutine[Any, Any, R]]
+
+
+def audited(
+    *, changes: bool, operation: str | None = None, patient: bool = False
+) -> Callable[[Method[S, P, R]], Method[S, P, R]]:
+    """Records each successful call of a method: who made it, and the ids of what it returned or changed.
+
+    With an `operation`, one of the GenAI conventions, the call is a span of that name. A read ends with
+    `StoreUnavailable` after `RecallSettings.read_timeout`, unless it is `patient`: a busy store may ask for long waits.
+    """
+
+    def traced(method: Method[S, P, R], name: str) -> Method[S, P, R]:
+        @functools.wraps(method)
+        async def call(scope: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            store = scope._runtime.store
+            with telemetry.operation(name, store.name, in_process=store.in_process, thread_id=scope.thread_id) as span:
+                result = await method(scope, *args, **kwargs)
+                telemetry.note_records(span, ids_of(result))
+                return result
+
+        return call
+
+    def bounded(method: Method[S, P, R]) -> Method[S, P, R]:
+        @functools.wraps(method)
+        async def call(scope: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            limit = scope._runtime.searcher.settings.read_timeout
+            try:
+                async with asyncio.timeout(limit or None) as waiting:
+                    return await method(scope, *args, **kwargs)
+            except TimeoutError as error:
+                if not waiting.expired():
+                    raise
+                message = f"the store did not answer within {limit:g} s (AGENT_MEMORY_RECALL_READ_TIMEOUT)"
+                raise StoreUnavailable(message) from error
+
+        return call
+
+    def mark(given: Method[S, P, R]) -> Method[S, P, R]:
+        untraced = given if changes or patient else bounded(given)
+        method = untraced if operation is None else traced(untraced, operation)
+
+        @functools.wraps(method)
+        async def noted(scope: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            auditor = scope._runtime.auditor
+            if kwargs.get("everything") and not kwargs.get("dry_run"):
+                # Nothing may be written about a user who is being erased.
+                await auditor.drop(scope.user_id)
+                return await method(scope, *args, **kwargs)
+            result = await method(scope, *args, **kwargs)
+            real = changes and not (isinstance(result, ForgetReceipt) and result.dry_run)
+            auditor.note(scope.user_id, method.__name__, changes=real, thread_id=scope.thread_id, ids=ids_of(result))
+            return result
+
+        return noted
+
+    return mark
+
+
+def ids_of(result: object) -> list[str]:
+    """The ids of the memories and turns in a method's result."""
+    if isinstance(result, Memory | Turn):
+        return [result.id]
+    if isinstance(result, Hit | Provenance):
+        return [result.memory.id]
+    if isinstance(result, Receipt):
+        return result.ids
+    if isinstance(result, Context):
+        return [used["id"] for used in result.used if "id" in used]
+    if isinstance(result, Reflection):
+        return list(dict.fromkeys(one.memory_id for sentence in result.sentences for one in sentence.evidence))
+    if isinstance(result, ForgetReceipt):
+        return [one for ids in result.deleted.values() for one in ids]
+    if isinstance(result, list):
+        return [one for item in result for one in ids_of(item)]
+    return []
+
+
+class Start(NamedTuple):
+    """Where a page of a listing begins, at a time or a cursor, and its size."""
+
+    before: datetime | None
+    cursor: str | None
+    limit: int | None
+
+    @property
+    def time(self) -> datetime | None:
+        """The time before which the page begins.
+
+        Raises:
+            InvalidInput: if the time or the cursor cannot be read, or both are given.
+        """
+        if self.cursor is None:
+            return checked_time(self.before, "before")
+        if self.before is not None:
+            raise InvalidInput("a page begins at `before` or at `cursor`, not at both")
+        return before_of(self.cursor)
+
+
+async def listed(
+    runtime: Runtime,
+    partition: tuple[str, ...],
+    start: Start,
+    types: Sequence[str] | None,
+    as_of: datetime | None,
+    filters: Filter | Mapping[str, Any] | None,
+    *,
+    include_superseded: bool,
+) -> Page[Memory]:
+    """The memories of a user or one of their threads, newest first, without chunks.
+
+    Raises:
+        InvalidInput: for an unknown type, an invalid filter, time or cursor, or a limit below 1.
+    """
+    memory_types(types)
+    return await list_memories(
+        runtime.store,
+        *partition,
+        types=types,
+        include_superseded=include_superseded,
+        as_of=checked_time(as_of, "as_of"),
+        before=start.time,
+        limit=start.limit,
+        filters=checked_filter(filters),
+    )
+
+
+async def find_too(
+    runtime: Runtime,
+    partition: tuple[str, ...],
+    query: str,
+    limit: int | None,
+    given: SearchFilters,
+    asked: Asked,
+    groups: Sequence[str],
+) -> list[Hit]:
+    """Searches a partition of a user, and the memory of these groups by their own rules.
+
+    The user's switches and limits apply to everything, those of a group to its part.
+
+    Raises:
+        InvalidInput: if an argument is invalid.
+        StoreUnavailable: if every part of one of the searches failed.
+    """
+    named = check_groups(groups)
+    own = await find(runtime, partition, query, limit, given, asked)
+    if not named:
+        return own
+    most = await bounded(runtime, partition, limit, asked)
+    if not most:
+        return []
+    found = await asyncio.gather(*(find(runtime, (group_owner(group),), query, most, given, asked) for group in named))
+    return merged(own, dict(zip(named, found, strict=True)))[:most]
 
 
 class Scope:

@@ -26,12 +26,10 @@ from agent_memory.recall.reflection import reflect_on
 from agent_memory.rules.budgets import budget_of, over_budget
 from agent_memory.rules.switches import Asked
 from agent_memory.runtime import Home
-from agent_memory.scopes.audited import audited
-from agent_memory.scopes.listing import find_too
+from agent_memory.scopes.scope import audited, find_too
 from agent_memory.scopes.shared import check_material, check_recent, count_stats, thread_infos
 from agent_memory.scopes.thread import AsyncThreadScope
 from agent_memory.scopes.user_controls import UserControls
-from agent_memory.scopes.user_documents import UserDocuments
 from agent_memory.scopes.user_memories import UserMemories
 from agent_memory.steps.table import UserStep, check_option, check_step
 from agent_memory.store import queries
@@ -42,7 +40,7 @@ from agent_memory.store.threads import newest_threads
 from agent_memory.store.turns import in_order
 
 
-class AsyncUserScope(UserMemories, UserDocuments, UserControls):
+class AsyncUserScope(UserMemories, UserControls):
     """Everything that is kept about one user."""
 
     def __init__(self, home: Home, user_id: str, asked: Asked | None = None) -> None:

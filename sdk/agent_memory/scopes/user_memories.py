@@ -33,10 +33,8 @@ from agent_memory.remembering.by_hand import (
     remember,
 )
 from agent_memory.rules.keeping import check_expiry, keep_within, require_room
-from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, forget
-from agent_memory.scopes.listing import Start, listed
-from agent_memory.scopes.scope import Scope
+from agent_memory.scopes.scope import Scope, Start, audited, listed
 from agent_memory.screening.review import approve, check_waits, set_aside, waiting
 from agent_memory.store.changes import read_changes
 from agent_memory.store.documents import check_json

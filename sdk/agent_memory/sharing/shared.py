@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
+from fastapi import FastAPI, Query
+
+from agent_memory.api import InlineProcessing, create_app
+from agent_memory.api.credentials import ApiKeys, new_key
+from agent_memory.api.server import running
 from agent_memory.errors import ConfigurationError, StoreUnavailable
 from agent_memory.memory import AsyncMemory
-from agent_memory.sharing.note import Note, answers, find_host
+from agent_memory.sharing.note import PROOF_PATH, Note, answers, find_host, proof, remove_note, write_note
 
 if TYPE_CHECKING:
     from embedded_cosmos import EngineFileInUse
@@ -102,7 +107,7 @@ class SharedStore:
         async with AsyncExitStack() as opened:
             memory = await opened.enter_async_context(self._open_here())
             # A process that goes through another one serves nobody: it starts without a web framework.
-            from agent_memory.sharing.hosting import hosting
+            from agent_memory.sharing.shared import hosting
 
             if memory.runtime.worker is not None:
                 memory.runtime.worker.give_way()
@@ -128,3 +133,32 @@ def _held_for(error: BaseException) -> float:
     """For how many seconds another process has had the file open, as far as this process knows."""
     found = _in_use(error)
     return 0.0 if found is None or found.holder is None else time.time() - found.holder.since
+
+
+@asynccontextmanager
+async def hosting(memory: AsyncMemory, store: Path) -> AsyncIterator[None]:
+    """Serves an open memory to processes that find its file in use, while the block runs.
+
+    If the note cannot be written, it only logs a warning.
+    """
+    key, entry = new_key("another process", acts_for_users=True, operates=True)
+    app = create_app(memory, InlineProcessing(memory.runtime), ApiKeys([entry]))
+    _add_proof(app, key)
+    async with running(app) as url:
+        note = Note(url, key)
+        try:
+            write_note(store, note)
+        except OSError as error:
+            logger.warning("Other programs cannot share %s: the note next to it cannot be written (%s)", store, error)
+        try:
+            yield
+        finally:
+            remove_note(store, note)
+
+
+def _add_proof(app: FastAPI, key: str) -> None:
+    async def prove(challenge: Annotated[str, Query(min_length=16, max_length=100)]) -> dict[str, str]:
+        """Shows that this process left the note."""
+        return {"proof": proof(key, challenge)}
+
+    app.add_api_route(PROOF_PATH, prove, include_in_schema=False)

@@ -17,8 +17,7 @@ from pydantic import Field
 from agent_memory.errors import Conflict, NotFound
 from agent_memory.language.tasks import Task
 from agent_memory.models import Memory, Model, ProcessResult, SupersedeReason, UtcTime
-from agent_memory.remembering.outdated import outdate_new_chunks
-from agent_memory.remembering.replacing import release, supersede, withdraw
+from agent_memory.remembering.replacing import outdate_new_chunks, release, supersede, withdraw
 from agent_memory.remembering.untold import Told, clear_mark
 from agent_memory.settings import Cadence
 from agent_memory.steps.gather import StepRequest, Tools

@@ -18,7 +18,7 @@ from typing import Any
 from agent_memory.errors import AgentMemoryError
 from agent_memory.models import Memory, iso, now
 from agent_memory.store import queries
-from agent_memory.store.behind import WriteBehind
+from agent_memory.store.calls import WriteBehind
 from agent_memory.store.client import Store
 from agent_memory.store.containers import COUNTER, MEMORIES
 from agent_memory.store.documents import Document

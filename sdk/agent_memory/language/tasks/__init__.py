@@ -4,19 +4,6 @@ An adapter runs any task. It is told nothing but the task and its input, so a tr
 as the data of an input model, and an answer can reach the store only through an output model.
 """
 
-from agent_memory.language.tasks.evaluation import (
-    ANSWER as ANSWER,
-    JUDGE as JUDGE,
-    MARK as MARK,
-    AnswerInput as AnswerInput,
-    AnswerOutput as AnswerOutput,
-    JudgeInput as JudgeInput,
-    JudgeOutput as JudgeOutput,
-    Mark as Mark,
-    MarkedMemory as MarkedMemory,
-    MarkInput as MarkInput,
-    MarkOutput as MarkOutput,
-)
 from agent_memory.language.tasks.memories import (
     CONSOLIDATE as CONSOLIDATE,
     PROFILE as PROFILE,
@@ -41,14 +28,25 @@ from agent_memory.language.tasks.memories import (
     SynthesizeOutput as SynthesizeOutput,
 )
 from agent_memory.language.tasks.questions import (
+    ANSWER as ANSWER,
     HYDE as HYDE,
+    JUDGE as JUDGE,
+    MARK as MARK,
     QUERY_REWRITE as QUERY_REWRITE,
     REFLECT_ON as REFLECT_ON,
     RERANK as RERANK,
     SELECT as SELECT,
+    AnswerInput as AnswerInput,
+    AnswerOutput as AnswerOutput,
     CitedText as CitedText,
     HydeInput as HydeInput,
     HydeOutput as HydeOutput,
+    JudgeInput as JudgeInput,
+    JudgeOutput as JudgeOutput,
+    Mark as Mark,
+    MarkedMemory as MarkedMemory,
+    MarkInput as MarkInput,
+    MarkOutput as MarkOutput,
     QueryRewriteInput as QueryRewriteInput,
     QueryRewriteOutput as QueryRewriteOutput,
     Quotation as Quotation,

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from agent_memory.errors import InvalidInput
 from agent_memory.transfer.readers import Format
-from agent_memory.transfer.readers.chatgpt import is_chatgpt, read_chatgpt
-from agent_memory.transfer.readers.claude import is_claude, read_claude
+from agent_memory.transfer.readers.chatgpt import is_chatgpt, is_claude, read_chatgpt, read_claude
 from agent_memory.transfer.readers.files import Row, rows_of
 from agent_memory.transfer.readers.letta import is_letta, read_letta
 from agent_memory.transfer.readers.locomo import is_locomo, read_locomo

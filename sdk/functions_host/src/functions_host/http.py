@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from agent_memory.api.origin import is_cross_site, is_local
+from agent_memory.api.guard import is_cross_site, is_local
 from functions_host.errors import HostError, InvocationFailed
 from functions_host.functions import HTTP, TIMER, Function
 from functions_host.invoker import Invoker
