@@ -7,8 +7,8 @@ import os
 import azure.durable_functions as df
 import azure.functions as func
 
-from agent_memory.logs import quiet_libraries
 from agent_memory.settings import env_variable
+from agent_memory.telemetry import quiet_libraries
 from azure_functions import activities, http, orchestrators, sweeps, triggers
 
 WEBHOOK_VARIABLE = env_variable("webhook_url")

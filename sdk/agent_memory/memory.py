@@ -18,7 +18,6 @@ from agent_memory.language.current import CurrentEmbeddings
 from agent_memory.language.offline import OfflineChat
 from agent_memory.language.roles import model_of
 from agent_memory.language.tasks import RECONCILE, ChatModel, EmbeddingModel
-from agent_memory.logs import STORE_REQUESTS
 from agent_memory.models import MemoryConfig
 from agent_memory.operators import MemoryOperator
 from agent_memory.processing.worker import Progress
@@ -29,6 +28,7 @@ from agent_memory.settings import DEFAULT_CADENCE, Cadence, Environment, Limits,
 from agent_memory.steps.gather import Tools
 from agent_memory.store.client import Store, check_account, default_credential
 from agent_memory.store.documents import validated
+from agent_memory.telemetry import STORE_REQUESTS
 from agent_memory.text.tokens import TiktokenCounter, TokenCounter
 
 if TYPE_CHECKING:

@@ -1,15 +1,18 @@
-"""Portal: a background thread with an event loop. The synchronous classes run the async ones on it."""
+"""Portal: a background thread with an event loop. The synchronous classes run the async ones on it.
+
+A fork of the process has no copy of the thread, so waiting for it would never end (`Owner`).
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, TypeVar
 
 from agent_memory.errors import ConfigurationError, StoreUnavailable
-from agent_memory.forks import Owner
 
 T = TypeVar("T")
 logger = logging.getLogger("agent_memory")
@@ -117,3 +120,22 @@ def _close_all() -> None:
 
 
 threading._register_atexit(_close_all)  # type: ignore[attr-defined]  # `atexit` is too late: executors take no work then
+
+
+class Owner:
+    """The process that opened a memory."""
+
+    def __init__(self) -> None:
+        self._process = os.getpid()
+
+    def check(self) -> None:
+        """Checks that the current process is this one.
+
+        Raises:
+            ConfigurationError: if it is another process, that is, a fork.
+        """
+        if os.getpid() != self._process:
+            raise ConfigurationError(
+                f"this memory was opened by process {self._process}, and this one is a fork of it: open a memory after"
+                " the fork (gunicorn: in `post_fork` or the app's lifespan, without `preload_app`)"
+            )

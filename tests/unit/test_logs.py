@@ -12,7 +12,7 @@ from pytest_httpserver import HTTPServer
 from agent_memory import AsyncMemory
 from agent_memory.errors import ModelError
 from agent_memory.language.openai_client import OpenAIConnection, model_errors
-from agent_memory.logs import LIBRARIES, STORE_REQUESTS
+from agent_memory.telemetry import LIBRARIES, STORE_REQUESTS
 
 USER = "zaphod-beeblebrox"
 ENOUGH = 3
@@ -100,7 +100,7 @@ def test_programs_let_the_libraries_beneath_write_warnings_alone():
 import logging
 logging.basicConfig(level=logging.INFO)
 logging.getLogger("openai").setLevel(logging.DEBUG)  # what somebody asked for stays
-from agent_memory.logs import quiet_libraries
+from agent_memory.telemetry import quiet_libraries
 quiet_libraries()
 print([logging.getLogger(name).getEffectiveLevel() for name in ("azure.cosmos", "azure.identity", "httpx2", "openai")])
 """

@@ -172,8 +172,7 @@ def by_judge(path: Path, recorded: Path | None, out: Path | None, *, sure: bool,
         ConfigurationError: if the environment names no model, and not everything is recorded.
         InvalidInput: if a file cannot be read, or nobody is there to say yes to the cost.
     """
-    from agent_memory.evaluation.extraction import lines, read_labels
-    from agent_memory.evaluation.marking import MARKING, report
+    from agent_memory.evaluation.extraction import MARKING, lines, read_labels, report
 
     marked, models, usage = asyncio.run(_done(MARKING, read_labels(path), recorded, sure=sure, as_json=as_json))
     figures = {"dataset": path.name, **models, **report(marked), "usage": usage}

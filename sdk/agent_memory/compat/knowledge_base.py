@@ -25,7 +25,7 @@ from agent_memory.memory import AsyncMemory
 from agent_memory.models import Memory, Model, SearchFilters
 from agent_memory.recall.archive import topic_of
 from agent_memory.recall.render import quoted
-from agent_memory.recall.rerank import rerank
+from agent_memory.recall.searcher import rerank
 from agent_memory.scopes import AsyncUserScope
 from agent_memory.screening.injected import NOTICE
 from agent_memory.settings import RecallSettings

@@ -13,8 +13,8 @@ from typing import Any, Generic, TypeVar
 from agent_memory.errors import ModelError
 from agent_memory.language.endpoints import ModelRefused
 from agent_memory.language.retries import retry_after
-from agent_memory.logs import unlogged_requests
 from agent_memory.models import now
+from agent_memory.telemetry import unlogged_requests
 from agent_memory.text.patterns import linear
 
 C = TypeVar("C")

@@ -20,8 +20,8 @@ from agent_memory.language.clients import (
 from agent_memory.language.dialects import Dialect
 from agent_memory.language.requests import Completion, Request, quota_of
 from agent_memory.language.service_chat import ChatOptions, ServiceChat
-from agent_memory.logs import unlogged_requests
 from agent_memory.models import Usage
+from agent_memory.telemetry import unlogged_requests
 from agent_memory.text.patterns import linear
 
 if TYPE_CHECKING:

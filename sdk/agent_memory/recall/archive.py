@@ -12,8 +12,7 @@ from typing import Any
 
 from agent_memory.models import day, there
 from agent_memory.recall.render import ARCHIVE, Line
-from agent_memory.recall.rerank import rerank
-from agent_memory.recall.searcher import Searcher
+from agent_memory.recall.searcher import Searcher, rerank
 from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.documents import Document

@@ -37,8 +37,7 @@ from agent_memory.recall.oneself import NEAREST, asks_of_self
 from agent_memory.recall.phrasing import names_called, subject_of, with_names_of_turns
 from agent_memory.recall.rarity import NOTHING_SEEN, telling
 from agent_memory.recall.relevance import Talk, repeats_question
-from agent_memory.recall.rerank import rerank
-from agent_memory.recall.searcher import Searcher, cache_key
+from agent_memory.recall.searcher import Searcher, cache_key, rerank
 from agent_memory.recall.timed import Wanted, read_instead
 from agent_memory.store import queries, search_queries
 from agent_memory.store.chunks import chunk_id, in_zone, words_of

@@ -4,23 +4,27 @@ A question is searched by its words when its vector does not come in time. Resul
 process. A mark in the store shows all of them that something has changed: every write of a user's memories or turns
 changes it, and it is read before a cached result is returned. A key holds the user, the mark and every option of the
 search, so no result can reach another user or another question.
+
+A model may reorder the best results by how well they answer the question. The order of the search stays if the model
+says nothing, fails or times out.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent_memory.errors import AgentMemoryError, ModelError
 from agent_memory.language.current import for_asking
-from agent_memory.language.tasks import ChatModel, Embedded, EmbeddingModel
+from agent_memory.language.tasks import RERANK, ChatModel, Embedded, EmbeddingModel, NoteView, RerankInput
 from agent_memory.models import now
 from agent_memory.recall.conditions import SubjectVectors
 from agent_memory.recall.fusion import Candidate
@@ -187,3 +191,28 @@ class Searcher:
             if not memory.is_expired
         ]
         return candidates, [memory_id for memory_id in left if memory_id is not None]
+
+
+R = TypeVar("R")
+
+logger = logging.getLogger("agent_memory")
+
+
+async def rerank(
+    results: Sequence[R], said: Callable[[R], tuple[datetime, str]], question: str, chat: ChatModel, timeout: float
+) -> tuple[list[R], str | None]:
+    """The results in the model's order, and the reason if they are in the old one.
+
+    `said` returns the date and text of a result. Results that the model does not name follow in the old order.
+    """
+    by_ref = {f"n{place}": result for place, result in enumerate(results, 1)}
+    notes = [NoteView(ref=ref, said=at, text=text) for ref, result in by_ref.items() for at, text in [said(result)]]
+    try:
+        async with asyncio.timeout(timeout):
+            refs = (await chat.run(RERANK, RerankInput(question=question, notes=notes))).output.refs
+    except (AgentMemoryError, TimeoutError) as error:
+        reason = str(error) or "not ready in time"
+        logger.warning("Memory rerank failed, keeping the order of the search: %s", reason)
+        return list(results), reason
+    order = dict.fromkeys([*(ref for ref in refs if ref in by_ref), *by_ref])
+    return [by_ref[ref] for ref in order], None

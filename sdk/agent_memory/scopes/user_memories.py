@@ -20,8 +20,7 @@ from agent_memory.models import (
     Page,
     Provenance,
 )
-from agent_memory.recall.entities import read_entities, read_entity
-from agent_memory.recall.provenance import why
+from agent_memory.recall.provenance import read_entities, read_entity, why
 from agent_memory.remembering.by_hand import (
     Desk,
     correct,

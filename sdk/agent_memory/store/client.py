@@ -22,8 +22,8 @@ from azure.cosmos.exceptions import CosmosBatchOperationError
 
 from agent_memory.errors import AgentMemoryError, ConfigurationError, Conflict, InvalidInput, NotFound, StoreUnavailable
 from agent_memory.extras import how_to_install
-from agent_memory.forks import Owner
 from agent_memory.models import now
+from agent_memory.portal import Owner
 from agent_memory.store import queries
 from agent_memory.store.calls import into_container, record, refuses_writes, translated
 from agent_memory.store.containers import COUNTER, MEMORIES, TURNS, container_specs
