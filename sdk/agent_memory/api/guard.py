@@ -102,11 +102,7 @@ class Rates:
         self._window = SlidingWindowCounterRateLimiter(MemoryStorage())
 
     def take(self, caller: str, user_id: str) -> None:
-        """Counts a request.
-
-        Raises:
-            HTTPException: 429, if the caller has sent too many.
-        """
+        """Counts a request. Raises HTTPException: 429, if the caller has sent too many."""
         for limit in self._limits:
             if not self._window.hit(limit, caller, user_id):
                 resets = self._window.get_window_stats(limit, caller, user_id).reset_time

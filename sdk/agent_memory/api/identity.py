@@ -95,11 +95,7 @@ def unauthenticated(message: str) -> HTTPException:
 
 
 def named_user(request: Request) -> str | None:
-    """The user named in the header `x-user-id`, in UTF-8.
-
-    Raises:
-        InvalidInput: if it is present and not a valid id.
-    """
+    """The user named in the header `x-user-id`, in UTF-8. Raises InvalidInput if it is present and not a valid id."""
     return _named(request, USER_HEADER)
 
 

@@ -78,11 +78,7 @@ class ResponsesRequest(Body):
 
     @property
     def question(self) -> str:
-        """What the user says last.
-
-        Raises:
-            InvalidInput: if a list has no message of the user.
-        """
+        """What the user says last. Raises InvalidInput if a list has no message of the user."""
         if isinstance(self.input, str):
             return self.input
         said = [message["content"] for message in self.messages if message["role"] == "user"]

@@ -183,11 +183,7 @@ class SessionIdentity:
         self._others = others
 
     async def caller(self, request: Request) -> Caller | None:
-        """Who calls.
-
-        Raises:
-            HTTPException: 403, if the page would change something and its session is locked.
-        """
+        """Who calls. Raises HTTPException: 403, if the page would change something and its session is locked."""
         if not request.scope.get(UNDER_PAGE):
             return await self._others.caller(request)
         session = await current(self._sessions, self._others, request)

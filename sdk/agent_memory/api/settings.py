@@ -58,11 +58,7 @@ class ApiSettings(BaseSettings):
         return origins
 
     def mcp(self, *, streams: bool) -> McpOptions:
-        """How `/mcp` presents itself.
-
-        Raises:
-            ConfigurationError: if the public URL is not a URL.
-        """
+        """How `/mcp` presents itself. Raises ConfigurationError if the public URL is not a URL."""
         issuers = () if self.jwt_issuer is None else (self.jwt_issuer,)
         return McpOptions(self.public_url, issuers, self.jwt_scopes.split(), streams)
 

@@ -162,11 +162,7 @@ def show_counts(counts: Mapping[str, int], *, as_json: bool) -> None:
 
 
 def read_all(files: Iterable[Path], format: Format | None = None) -> list[Utterance]:
-    """Reads all files before anything is written.
-
-    Raises:
-        InvalidInput: at the first part that cannot be read.
-    """
+    """Reads all files before anything is written. Raises InvalidInput: at the first part that cannot be read."""
     from agent_memory.transfer.readers.transcripts import read_transcript
 
     found: list[Utterance] = []

@@ -311,11 +311,7 @@ class AbsentEmbeddings:
         self.dimensions = dimensions
 
     async def embed(self, texts: list[str]) -> Embedded:
-        """Fails, unless there is nothing to embed.
-
-        Raises:
-            ModelError: always, for texts.
-        """
+        """Fails, unless there is nothing to embed. Raises ModelError always, for texts."""
         from agent_memory.language.tasks import Embedded
         from agent_memory.models import Usage
 

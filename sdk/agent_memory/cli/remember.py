@@ -121,11 +121,7 @@ def update(
 
 
 def _object(given: str | None) -> dict[str, Any] | None:
-    """The object that an option gives as JSON.
-
-    Raises:
-        InvalidInput: if it is none.
-    """
+    """The object that an option gives as JSON. Raises InvalidInput if it is none."""
     if given is None:
         return None
     try:

@@ -122,11 +122,7 @@ def user_view(
 
 
 def thread_view(scope: UserScope, thread_id: str, filters: dict[str, Any] | None = None) -> ThreadView:
-    """Gathers what is kept about a thread.
-
-    Raises:
-        NotFound: if the user has no such thread.
-    """
+    """Gathers what is kept about a thread. Raises NotFound if the user has no such thread."""
     if thread_id not in {info.thread_id for info in scope.threads()}:
         raise NotFound(f"user {scope.user_id!r} has no thread {thread_id!r}")
     thread = scope.thread(thread_id)

@@ -150,11 +150,7 @@ class Counted:
         self.usage = Usage()
 
     async def run(self, task: Task[In, Out], data: In) -> Out:
-        """The output for a task.
-
-        Raises:
-            ModelError: as the model does.
-        """
+        """The output for a task. Raises ModelError as the model does."""
         try:
             result = await self._chat.run(task, data)
         except ModelError as error:

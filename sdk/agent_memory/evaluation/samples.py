@@ -125,11 +125,7 @@ def page(samples: Sequence[Sample], *, title: str) -> str:
 
 
 def read_page(text: str) -> list[Mark]:
-    """The marks of a page.
-
-    Raises:
-        InvalidInput: if it is not such a page, or both boxes of a sample are ticked.
-    """
+    """The marks of a page. Raises InvalidInput if it is not such a page, or both boxes of a sample are ticked."""
     sections = [f"## {part}" for part in f"\n{text}".split("\n## ")[1:]]
     if not sections:
         raise InvalidInput("no samples: not a page that `judge --out` wrote")

@@ -71,11 +71,7 @@ class CurrentEmbeddings:
         return self.asked.dimensions
 
     async def embed(self, texts: list[str]) -> Embedded:
-        """Embeds texts in order.
-
-        Raises:
-            ModelError: as the model does.
-        """
+        """Embeds texts in order. Raises ModelError as the model does."""
         return await self.asked.embed(texts)
 
     def owns(self, model: EmbeddingModel) -> None:

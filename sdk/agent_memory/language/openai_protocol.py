@@ -180,11 +180,7 @@ class _Responses(Data):
 
 
 def read_responses(body: str, model: str, headers: Mapping[str, str] | None = None) -> Completion:
-    """Reads a response.
-
-    Raises:
-        ModelError: retryable, if it is not of the protocol.
-    """
+    """Reads a response. Raises ModelError: retryable, if it is not of the protocol."""
     answer = _read(_Responses, body, model, "it is not a response")
     counted = answer.usage or _ResponsesUsage()
     usage = Usage(
@@ -204,11 +200,7 @@ def read_responses(body: str, model: str, headers: Mapping[str, str] | None = No
 
 
 async def read_body(chunks: AsyncIterator[bytes], model: str, most: int = LARGEST_BODY) -> str:
-    """A response as text.
-
-    Raises:
-        ModelError: retryable, if it is larger than `most` bytes.
-    """
+    """A response as text. Raises ModelError: retryable, if it is larger than `most` bytes."""
     body = bytearray()
     async for chunk in chunks:
         body += chunk

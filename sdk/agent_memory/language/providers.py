@@ -225,11 +225,7 @@ def _connection(provider: str, place: Place) -> dict[str, Any]:
 
 
 def token_provider() -> Callable[[], str]:
-    """Entra ID tokens for Azure's models.
-
-    Raises:
-        ConfigurationError: if azure-identity is not installed.
-    """
+    """Entra ID tokens for Azure's models. Raises ConfigurationError if azure-identity is not installed."""
     try:
         from azure.identity import DefaultAzureCredential, get_bearer_token_provider
     except ImportError as error:

@@ -30,11 +30,7 @@ def iso(value: datetime) -> str:
 
 
 def time_zone(name: str) -> ZoneInfo:
-    """The time zone of this name in the IANA database.
-
-    Raises:
-        ValueError: if there is none.
-    """
+    """The time zone of this name in the IANA database. Raises ValueError if there is none."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:

@@ -112,11 +112,7 @@ class PublicAddresses(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """The public addresses of a host.
-
-        Raises:
-            OSError: if it has none.
-        """
+        """The public addresses of a host. Raises OSError if it has none."""
         found = [one for one in await self._inner.resolve(host, port, family) if is_public(one["host"])]
         if not found:
             raise OSError(f"{host} has no public address")

@@ -101,11 +101,7 @@ class ContextRequest:
         return of_agent if filters is None else Filter(and_=[of_agent, filters])
 
     def check(self) -> None:
-        """Refuses a request from which no context can be built.
-
-        Raises:
-            InvalidInput: naming the argument.
-        """
+        """Refuses a request from which no context can be built. Raises InvalidInput naming the argument."""
         if not isinstance(self.query, str):
             raise InvalidInput(f"a context needs a query, a text, not {self.query!r:.60}")
         if not isinstance(self.budget, int) or not isinstance(self.limit, int) or self.limit < 1:

@@ -23,11 +23,7 @@ MOST_GROUPS = 10
 
 
 def check_groups(groups: Sequence[str]) -> list[str]:
-    """The groups of a call, each once.
-
-    Raises:
-        InvalidInput: an id is not valid, or there are too many.
-    """
+    """The groups of a call, each once. Raises InvalidInput: an id is not valid, or there are too many."""
     if isinstance(groups, str) or not isinstance(groups, Sequence):
         raise InvalidInput(f"groups must be a list of group ids, such as [{groups!r:.60}]")
     named = list(dict.fromkeys(groups))

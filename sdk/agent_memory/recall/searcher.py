@@ -66,11 +66,7 @@ class Impatient:
         self.dimensions = model.dimensions
 
     async def embed(self, texts: list[str]) -> Embedded:
-        """Embeds texts in order.
-
-        Raises:
-            AgentMemoryError: if the model failed, or was not ready in time.
-        """
+        """Embeds texts in order. Raises AgentMemoryError if the model failed, or was not ready in time."""
         if self._failure is not None:
             raise self._failure
         loop = asyncio.get_running_loop()

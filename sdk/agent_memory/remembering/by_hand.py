@@ -101,11 +101,7 @@ class Desk:
         return kept[0]
 
     async def document(self, memory: Memory) -> Document:
-        """The document of a memory, with its vector.
-
-        Raises:
-            ModelError: if the content could not be embedded.
-        """
+        """The document of a memory, with its vector. Raises ModelError if the content could not be embedded."""
         vector = (await self.embeddings.embed([memory.content])).vectors[0]
         return with_retention([to_document(memory, vector)], self.rules)[0]
 

@@ -168,11 +168,7 @@ class Http:
         raise AssertionError("the last attempt returns or raises")
 
     async def lines(self, path: str, *, user_id: str, body: Mapping[str, Any], **headers: str) -> AsyncIterator[str]:
-        """The lines of an answer as they arrive. The request is sent once.
-
-        Raises:
-            AgentMemoryError: as `send`.
-        """
+        """The lines of an answer as they arrive. The request is sent once. Raises AgentMemoryError as `send`."""
         if self._session is None:
             raise StoreUnavailable("the memory is not open: use `async with`, or call open() first")
         sent = {"Content-Type": "application/json", **headers, **_owner(user_id), **await self._credentials()}
@@ -234,11 +230,7 @@ class Http:
 
 
 def _owner(user_id: str) -> dict[str, str]:
-    """The header that says whose memory a request is for.
-
-    Raises:
-        InvalidInput: if a header cannot carry the id.
-    """
+    """The header that says whose memory a request is for. Raises InvalidInput if a header cannot carry the id."""
     if user_id != user_id.strip(" \t"):
         raise InvalidInput("a user_id must not begin or end with a space, because HTTP would remove it")
     group = group_of(user_id)

@@ -375,11 +375,7 @@ async def _all_pages(scope: RemoteScope, endpoint: Endpoint, arguments: dict[str
 
 
 def _filter_sent(given: Filter | Mapping[str, Any], *, in_query: bool) -> Any:
-    """A filter as it is sent: in a query string as text.
-
-    Raises:
-        InvalidInput: naming what is wrong with it.
-    """
+    """A filter as it is sent: in a query string as text. Raises InvalidInput naming what is wrong with it."""
     checked = checked_filter(given)
     assert checked is not None
     text = checked.model_dump_json(exclude_unset=True)

@@ -61,11 +61,7 @@ class Rules:
         return f"memory is switched off by {self.off_by}"
 
     def require_enabled(self) -> None:
-        """Checks that memory is on.
-
-        Raises:
-            MemoryDisabled: if it is not.
-        """
+        """Checks that memory is on. Raises MemoryDisabled if it is not."""
         if not self.recall:
             raise MemoryDisabled(self.reason)
 

@@ -95,11 +95,7 @@ def measured() -> Measured:
 
 
 def prices(path: Path | None = None) -> Prices:
-    """The packaged price table, or that of a file.
-
-    Raises:
-        InvalidInput: if the file is not a price table.
-    """
+    """The packaged price table, or that of a file. Raises InvalidInput if the file is not a price table."""
     try:
         given = _packaged("prices.json") if path is None else json.loads(path.read_text(encoding="utf-8"))
         return Prices.model_validate(given)

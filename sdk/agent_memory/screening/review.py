@@ -24,11 +24,7 @@ async def waiting(store: Store, user_id: str) -> list[Memory]:
 
 
 def check_waits(memory: Memory) -> None:
-    """Checks that a memory waits for review.
-
-    Raises:
-        Conflict: if it is active, or was replaced.
-    """
+    """Checks that a memory waits for review. Raises Conflict if it is active, or was replaced."""
     if memory.superseded_by is not None:
         raise Conflict(f"memory {memory.id} was replaced or withdrawn; there is nothing to review")
     if memory.status == "active":

@@ -164,11 +164,7 @@ class Environment(BaseSettings):
 
     @property
     def embeddings_name(self) -> ModelName | None:
-        """The embedding model set by `AGENT_MEMORY_EMBEDDINGS`.
-
-        Raises:
-            ConfigurationError: as `chat_name`.
-        """
+        """The embedding model set by `AGENT_MEMORY_EMBEDDINGS`. Raises ConfigurationError as `chat_name`."""
         return _name(EMBEDDINGS_VARIABLE, self.embeddings, self.embeddings_base_url, self.embeddings_api_key)
 
     @model_validator(mode="after")
@@ -197,11 +193,7 @@ class Environment(BaseSettings):
 
     @property
     def recall(self) -> RecallSettings:
-        """How search and context choose.
-
-        Raises:
-            ConfigurationError: naming the variable whose value cannot be read.
-        """
+        """How search and context choose. Raises ConfigurationError naming the variable whose value cannot be read."""
         rewrite = self.roles.get("rewrite", RoleSettings())
         # Setting a model for rewriting switches rewriting on.
         recall = read_recall(**({"query_strategy": "rewrite"} if rewrite.has_model else {}))

@@ -79,11 +79,7 @@ class PolicySettings:
         return self.daily_model_calls is not None or self.daily_tokens is not None
 
     def tier(self, name: str) -> Tier:
-        """The tier of this name.
-
-        Raises:
-            ConfigurationError: if there is none.
-        """
+        """The tier of this name. Raises ConfigurationError if there is none."""
         tiers = {NO_TIER: UNLIMITED, **self.tiers}
         if name not in tiers:
             raise ConfigurationError(f"no tier {name!r}; known tiers are {', '.join(tiers)}")

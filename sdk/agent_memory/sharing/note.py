@@ -40,11 +40,7 @@ def note_path(store: Path) -> Path:
 
 
 def write_note(store: Path, note: Note) -> None:
-    """Leaves a note, in place of an older one.
-
-    Raises:
-        OSError: if the folder cannot be written to.
-    """
+    """Leaves a note, in place of an older one. Raises OSError if the folder cannot be written to."""
     path = note_path(store)
     fresh = path.with_name(f"{path.name}-{secrets.token_hex(8)}")
     file = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)

@@ -24,11 +24,7 @@ NAME = "archive"
 
 
 async def derive(tools: Tools, request: StepRequest, found: TurnRange) -> Effects:
-    """Asks for an account of turns.
-
-    Raises:
-        ModelError: if a model is unavailable, or its answer cannot be used.
-    """
+    """Asks for an account of turns. Raises ModelError if a model is unavailable, or its answer cannot be used."""
     forgotten = await forgotten_turns(tools.store, tools.embeddings, request.user_id, found.turns)
     turns = telling([turn for turn in found.turns if turn.id not in forgotten])
     if not turns:

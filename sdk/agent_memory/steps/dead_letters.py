@@ -149,11 +149,7 @@ async def list_dead_letters(store: Store, user_id: str | None = None) -> list[De
 
 
 async def find_dead_letter(store: Store, dead_letter_id: str) -> DeadLetter:
-    """For the operator: one dead letter, of any user.
-
-    Raises:
-        NotFound: if there is no such dead letter.
-    """
+    """For the operator: one dead letter, of any user. Raises NotFound if there is no such dead letter."""
     for letter in await list_dead_letters(store):
         if letter.id == dead_letter_id:
             return letter

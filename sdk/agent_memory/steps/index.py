@@ -48,11 +48,7 @@ LONGEST_PART = 8000
 
 
 async def derive(tools: Tools, request: StepRequest, found: TurnRange) -> Effects:
-    """Embeds turns.
-
-    Raises:
-        ModelError: if the embedding model is unavailable.
-    """
+    """Embeds turns. Raises ModelError if the embedding model is unavailable."""
     forgotten = await forgotten_turns(tools.store, tools.embeddings, request.user_id, found.turns)
     kept = {
         turn.id: await aside(_screened, turn, tools)

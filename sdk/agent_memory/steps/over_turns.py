@@ -107,11 +107,7 @@ class TooLarge(Exception):
 
 
 def require_room(documents: list[Document]) -> None:
-    """Checks that documents fit into one commit.
-
-    Raises:
-        TooLarge: if they do not.
-    """
+    """Checks that documents fit into one commit. Raises TooLarge if they do not."""
     size = 0
     for document in documents:
         vector = document.get("embedding")

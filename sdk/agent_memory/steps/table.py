@@ -43,20 +43,12 @@ def on_demand(scope: Scope) -> list[str]:
 
 
 def check_step(scope: Scope, name: str) -> None:
-    """Refuses a name that is not a step of a scope.
-
-    Raises:
-        InvalidInput: naming the steps that exist.
-    """
+    """Refuses a name that is not a step of a scope. Raises InvalidInput naming the steps that exist."""
     if name not in on_demand(scope):
         raise InvalidInput(f"a {scope}'s steps are {', '.join(on_demand(scope))}, not {name!r}")
 
 
 def check_option(name: str, option: str) -> None:
-    """Refuses an option that a step does not know.
-
-    Raises:
-        InvalidInput: naming both.
-    """
+    """Refuses an option that a step does not know. Raises InvalidInput naming both."""
     if name not in steps() or option not in steps()[name].options:
         raise InvalidInput(f"{name} knows no {option}")

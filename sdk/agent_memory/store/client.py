@@ -242,11 +242,7 @@ class Store:
             return None
 
     async def create(self, container: str, document: Document) -> Document:
-        """Writes a new document.
-
-        Raises:
-            Conflict: if the id is taken.
-        """
+        """Writes a new document. Raises Conflict if the id is taken."""
         async with self._marked(container, document):
             with into_container():
                 stored = self.vectors.outgoing(document)

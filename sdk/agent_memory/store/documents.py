@@ -125,11 +125,7 @@ def check_json(value: object, what: str, levels: int = MAX_LEVELS) -> None:
 
 
 def read_json(text: str, what: str) -> Any:
-    """Parses JSON that can be stored.
-
-    Raises:
-        InvalidInput: if the text is not JSON, or its value could not be stored.
-    """
+    """Parses JSON that can be stored. Raises InvalidInput if the text is not JSON, or its value could not be stored."""
     try:
         value = json.loads(text)
     except RecursionError:
@@ -141,11 +137,7 @@ def read_json(text: str, what: str) -> Any:
 
 
 def validated(model: type[M], fields: Mapping[str, Any], where: str = "") -> M:
-    """Makes a model from what a caller gave.
-
-    Raises:
-        InvalidInput: if a field is wrong; it names the field.
-    """
+    """Makes a model from what a caller gave. Raises InvalidInput if a field is wrong; it names the field."""
     try:
         return model.model_validate(fields)
     except ValidationError as error:

@@ -105,11 +105,7 @@ def group_of(owner: str) -> str | None:
 
 
 def check_owner(owner: str) -> str:
-    """Returns the id of a user, or the stored owner of a group's memory.
-
-    Raises:
-        InvalidInput: if it is neither.
-    """
+    """Returns the id of a user, or the stored owner of a group's memory. Raises InvalidInput if it is neither."""
     group = group_of(owner) if isinstance(owner, str) else None
     return check_id(owner, "user_id") if group is None else group_owner(group)
 

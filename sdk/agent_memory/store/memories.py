@@ -56,11 +56,7 @@ async def list_memories(
 
 
 async def get_memory(store: Store, user_id: str, memory_id: str) -> tuple[Memory, str]:
-    """One memory of a user, in any thread, with its ETag.
-
-    Raises:
-        NotFound: if the user has no such memory.
-    """
+    """One memory of a user, in any thread, with its ETag. Raises NotFound if the user has no such memory."""
     rows = await store.query(MEMORIES, queries.MEMORY_BY_ID.format(types=_TYPES), (user_id,), id=memory_id)
     memory = from_document(Memory, rows[0]) if rows else None
     if memory is None or memory.is_expired:

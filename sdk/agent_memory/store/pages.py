@@ -58,11 +58,7 @@ def token_of(before: datetime) -> str:
 
 
 def before_of(token: str) -> datetime:
-    """The time in a token.
-
-    Raises:
-        InvalidInput: if the token does not come from this API.
-    """
+    """The time in a token. Raises InvalidInput if the token does not come from this API."""
     return decoded(token, "before", _time)
 
 

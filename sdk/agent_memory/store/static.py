@@ -105,11 +105,7 @@ async def read_facts(store: Store) -> list[Memory]:
 
 
 async def refuse_static(store: Store, memory_id: str, verb: str) -> None:
-    """Refuses the id of a static fact.
-
-    Raises:
-        StaticMemoryError: if the id is one.
-    """
+    """Refuses the id of a static fact. Raises StaticMemoryError if the id is one."""
     if await store.read(MEMORIES, memory_id, PARTITION) is not None:
         raise StaticMemoryError(f"Static memory does not support {verb} operation")
 

@@ -65,11 +65,7 @@ def _end(text: str) -> int:
 
 
 def object_in(record: Mapping[str, Any], name: str) -> Record:
-    """The object under a name; empty if there is none.
-
-    Raises:
-        InvalidInput: if something else is there.
-    """
+    """The object under a name; empty if there is none. Raises InvalidInput if something else is there."""
     value = record.get(name) or {}
     if not isinstance(value, dict):
         raise InvalidInput(f"{name} of a memory must be an object, not {value!r:.60}")
@@ -77,11 +73,7 @@ def object_in(record: Mapping[str, Any], name: str) -> Record:
 
 
 def list_in(record: Mapping[str, Any], name: str) -> list[Any]:
-    """The list under a name; empty if there is none.
-
-    Raises:
-        InvalidInput: if something else is there.
-    """
+    """The list under a name; empty if there is none. Raises InvalidInput if something else is there."""
     value = record.get(name) or []
     if not isinstance(value, list):
         raise InvalidInput(f"{name} must be a list, not {value!r:.60}")
@@ -89,11 +81,7 @@ def list_in(record: Mapping[str, Any], name: str) -> list[Any]:
 
 
 def is_past(time: object) -> bool:
-    """Whether a time in ISO 8601 is over.
-
-    Raises:
-        InvalidInput: if it is no such time.
-    """
+    """Whether a time in ISO 8601 is over. Raises InvalidInput if it is no such time."""
     try:
         read = datetime.fromisoformat(str(time))
     except ValueError:

@@ -338,11 +338,7 @@ def _same(ours: ScopeSettings, theirs: ScopeSettings) -> bool:
 
 
 async def batches(lines: Iterable[str]) -> AsyncIterator[Batch]:
-    """Groups the lines of an export.
-
-    Raises:
-        InvalidInput: at a line that is no JSON object, or of no known type.
-    """
+    """Groups the lines of an export. Raises InvalidInput: at a line that is no JSON object, or of no known type."""
     thread: Line = {}
     batch: Batch | None = None
     for number, text in enumerate(lines, 1):

@@ -276,11 +276,7 @@ _COLUMNS = "prefix, key, value, created_at, updated_at"
 
 
 def is_sqlite(path: Path) -> bool:
-    """Whether a file begins as a SQLite database does.
-
-    Raises:
-        OSError: if it cannot be read.
-    """
+    """Whether a file begins as a SQLite database does. Raises OSError if it cannot be read."""
     with path.open("rb") as file:
         return file.read(len(_MAGIC)) == _MAGIC
 

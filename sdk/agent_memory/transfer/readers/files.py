@@ -62,11 +62,7 @@ def rows_of(path: Path) -> list[Row]:
 
 
 def is_zip(path: Path) -> bool:
-    """Whether a file begins as a zip archive does.
-
-    Raises:
-        OSError: if it cannot be read.
-    """
+    """Whether a file begins as a zip archive does. Raises OSError if it cannot be read."""
     with path.open("rb") as file:
         return file.read(4) in _ZIP
 

@@ -57,11 +57,7 @@ class Transcript:
         return self.format != Format.MESSAGES or (isinstance(first, dict) and not _SPEECH.isdisjoint(first))
 
     def utterances(self) -> Iterator[Utterance]:
-        """What was said, in the order of the file.
-
-        Raises:
-            InvalidInput: at the first invalid line.
-        """
+        """What was said, in the order of the file. Raises InvalidInput: at the first invalid line."""
         return READERS[self.format].read(self.rows, self.thread_id)
 
 
