@@ -16,8 +16,7 @@ from agent_memory.processing.due import enabled_steps, possible
 from agent_memory.processing.worker import Progress, Worker
 from agent_memory.processing.workflows import Json
 from agent_memory.recall.context import Recaller
-from agent_memory.recall.misses import MissMeter
-from agent_memory.recall.searcher import HitCache, Searcher
+from agent_memory.recall.searcher import HitCache, MissMeter, Searcher
 from agent_memory.settings import Cadence, RecallSettings, Webhook
 from agent_memory.steps.dead_letters import INTAKE, find_dead_letter
 from agent_memory.steps.gather import Tools

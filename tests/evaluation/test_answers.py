@@ -15,8 +15,8 @@ from pytest_httpserver import HTTPServer
 
 from agent_memory.errors import InvalidInput
 from agent_memory.evaluation.adapters import Told
-from agent_memory.evaluation.answering import NOT_KNOWN, Case, Judged, cases, interval, report
 from agent_memory.evaluation.dataset import Conversation, Question, read_dataset
+from agent_memory.evaluation.recorded import NOT_KNOWN, Case, Judged, cases, interval, report
 
 TALK = {
     "session_1_date_time": "1:56 pm on 8 May, 2023",

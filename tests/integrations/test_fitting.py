@@ -16,7 +16,7 @@ from agent_memory.errors import StoreUnavailable
 from agent_memory.integrations import bridge
 from agent_memory.integrations.bridge import Bridge, complete
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.store.fitting import fitted
+from agent_memory.store.turns import fitted
 
 LONG = "sunny " * 400_000
 PHOTO = "A" * 2_000_000

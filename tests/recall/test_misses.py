@@ -38,7 +38,7 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemoryMetricReader]:
     reader = InMemoryMetricReader()
     provider = MeterProvider([reader])
     meter = provider.get_meter("agent_memory")
-    misses = "agent_memory.recall.misses"
+    misses = "agent_memory.recall.searcher"
     monkeypatch.setattr(f"{misses}.relevant_not_retrieved", meter.create_histogram("relevant_not_retrieved"))
     monkeypatch.setattr(f"{misses}.relevant_retrieved", meter.create_counter("relevant_retrieved"))
     yield reader

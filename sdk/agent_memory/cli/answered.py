@@ -16,8 +16,7 @@ from agent_memory.cli.views import heading, table
 from agent_memory.errors import ConfigurationError, InvalidInput
 
 if TYPE_CHECKING:
-    from agent_memory.evaluation.answering import Case
-    from agent_memory.evaluation.recorded import Job, Result, Row
+    from agent_memory.evaluation.recorded import Case, Job, Result, Row
     from agent_memory.language.tasks import ChatModel, Task
 
 
@@ -30,7 +29,7 @@ def answered(
         ConfigurationError: if the environment names no model, and not everything is recorded.
         InvalidInput: if the recorded answers cannot be read, or nobody can confirm the cost.
     """
-    from agent_memory.evaluation.answering import ANSWERS, report
+    from agent_memory.evaluation.recorded import ANSWERS, report
 
     judged, models, usage = asyncio.run(_done(ANSWERS, asked, recorded, sure=sure, as_json=as_json))
     return {**models, **report(judged), "usage": usage}, [{"answered": True, **one.row()} for one in judged]

@@ -105,9 +105,9 @@ def evaluate(
     from agent_memory.cli.answered import answered, check_models
     from agent_memory.evaluation import AgentMemory, baselines as plain_searches, evaluate as run
     from agent_memory.evaluation.adapters import CachedEmbeddings
-    from agent_memory.evaluation.answering import cases
     from agent_memory.evaluation.dataset import read_dataset
     from agent_memory.evaluation.misses import misses, report as misses_report
+    from agent_memory.evaluation.recorded import cases
     from agent_memory.language.defaults import default_embeddings
 
     if answers:

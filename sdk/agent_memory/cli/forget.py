@@ -24,7 +24,7 @@ from agent_memory.cli.views import full_id, in_zone, table
 if TYPE_CHECKING:
     from agent_memory.models import ForgetItem, ForgetReceipt
 
-FORGET_EXAMPLES = examples(
+EXAMPLES = examples(
     'forget "the code of my locker" --user maya',
     "forget --id 8b5e02c1 --yes",
     "forget --thread trip-2026-05-17",

@@ -20,7 +20,6 @@ from agent_memory.cli import (
     evaluate,
     forget,
     ingest,
-    mcp,
     operate,
     quickstart,
     reembed,
@@ -90,7 +89,7 @@ app.command(epilog=estimate.EXAMPLES)(estimate.estimate)
 app.command("dead-letters", epilog=operate.LETTERS_EXAMPLES)(operate.dead_letters)
 app.command(epilog=serve.EXPLORE_EXAMPLES)(serve.explore)
 app.command(epilog=serve.SERVE_EXAMPLES)(serve.serve)
-app.command(epilog=mcp.EXAMPLES)(mcp.mcp)
+app.command(epilog=serve.MCP_EXAMPLES)(serve.mcp)
 app.command("api-key", epilog=serve.KEY_EXAMPLES)(serve.api_key)
 app.command("eval", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command(epilog=evaluate.JUDGE_EXAMPLES)(evaluate.judge)

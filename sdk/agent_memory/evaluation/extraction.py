@@ -20,8 +20,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent_memory.errors import InvalidInput
-from agent_memory.evaluation.answering import interval
-from agent_memory.evaluation.recorded import Counted, Job
+from agent_memory.evaluation.recorded import Counted, Job, interval
 from agent_memory.language.tasks import (
     EXTRACT,
     MARK,

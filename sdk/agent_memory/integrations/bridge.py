@@ -23,8 +23,8 @@ from agent_memory.errors import ConfigurationError, Conflict, InvalidInput, Stor
 from agent_memory.memory import AsyncMemory
 from agent_memory.recall.context import DEFAULT_BUDGET
 from agent_memory.screening.injected import without_blocks
-from agent_memory.store.fitting import fitted
 from agent_memory.store.ids import check_id, derived_id
+from agent_memory.store.turns import fitted
 from agent_memory.sync import Memory
 from agent_memory.text.patterns import linear
 

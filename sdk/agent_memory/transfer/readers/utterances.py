@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from agent_memory.errors import InvalidInput
 from agent_memory.models import ROLE_ALIASES, Role, TurnInput
-from agent_memory.store.fitting import fitted
 from agent_memory.store.ids import check_id, derived_id
+from agent_memory.store.turns import fitted
 from agent_memory.text.patterns import linear
 
 _FORBIDDEN = linear(r"[/\\?#\x00-\x1f\x7f]")
