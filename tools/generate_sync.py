@@ -29,6 +29,8 @@ SCOPES = (
 )
 SOURCES = [*(PACKAGE / "scopes" / f"{name}.py" for name in SCOPES), PACKAGE / "operators.py", PACKAGE / "memory.py"]
 LOOPED = "AsyncMemory"
+SHARED = "Scope"
+"""The base class of the scopes, which is a base class of the synchronous ones too."""
 
 TWINS = {PACKAGE / "working" / "sync.py": ["agent_memory.working.blocks", "agent_memory.working.short_term"]}
 TWIN_HEADER = '''"""The synchronous face: the same code over the synchronous scopes.
@@ -66,7 +68,8 @@ def generate() -> str:
     trees = [ast.parse(path.read_text()) for path in SOURCES]
     classes = {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
     names = {name for name in classes if name.startswith("Async")}
-    bodies = [_class(node, names, classes) for name, node in classes.items() if name in names]
+    bodies = [_shared(classes[SHARED], names)]
+    bodies += [_class(node, names, classes) for name, node in classes.items() if name in names]
     code = "\n\n\n".join(bodies)
     imports = _imports(trees, code)
     aliases = _aliases(trees, code)
@@ -128,17 +131,33 @@ def _class(node: ast.ClassDef, names: set[str], classes: dict[str, ast.ClassDef]
     twins = [base.id for base in node.bases if isinstance(base, ast.Name) and base.id in names]
     methods = list((_own(node) if twins else _methods(node, classes)).values())
     public = [method for method in methods if not method.name.startswith("_")]
-    bases = ", ".join(base.removeprefix("Async") for base in twins)
-    lines = [f"class {name}({bases}):" if twins else f"class {name}:", _docstring(node)]
-    lines += [f"    _inner: {node.name}"] if twins else []
+    shares = not twins and SHARED in _ancestors(node, classes)
+    bases = [SHARED] if shares else [base.removeprefix("Async") for base in twins]
+    lines = [f"class {name}({', '.join(bases)}):" if bases else f"class {name}:", _docstring(node)]
+    lines += [f"    _inner: {node.name}"] if bases else []
     lines.append(_looped_constructor(node.name) if node.name == LOOPED else _scope_constructor(node, methods))
     lines += [_method(method, node.name, names) for method in public if method.name not in ("open", "runtime")]
     return "\n\n".join(lines)
 
 
+def _shared(node: ast.ClassDef, names: set[str]) -> str:
+    """The base class of the scopes: what all of them can do."""
+    attributes = "    _inner: AsyncThreadScope | AsyncUserScope\n    _portal: Portal"
+    public = [method for name, method in _own(node).items() if not name.startswith("_")]
+    return "\n\n".join(
+        [f"class {node.name}:", _docstring(node), attributes, *(_method(m, node.name, names) for m in public)]
+    )
+
+
+def _ancestors(node: ast.ClassDef, classes: dict[str, ast.ClassDef]) -> set[str]:
+    parts = [base.id for base in node.bases if isinstance(base, ast.Name)]
+    return {*parts, *(name for part in parts if part in classes for name in _ancestors(classes[part], classes))}
+
+
 def _methods(node: ast.ClassDef, classes: dict[str, ast.ClassDef]) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
-    """The methods of a class by name, after those of its base classes."""
-    parts = [classes[base.id] for base in node.bases if isinstance(base, ast.Name) and base.id in classes]
+    """The methods of a class by name, after those of its base classes, without those that all scopes share."""
+    named = [base.id for base in node.bases if isinstance(base, ast.Name)]
+    parts = [classes[name] for name in named if name in classes and name != SHARED]
     inherited = {name: method for part in reversed(parts) for name, method in _methods(part, classes).items()}
     return inherited | _own(node)
 

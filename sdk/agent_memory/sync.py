@@ -66,17 +66,11 @@ from agent_memory.steps.table import ThreadStep, UserStep
 from agent_memory.text.tokens import TokenCounter
 
 
-class ThreadScope:
-    """One conversation of one user."""
+class Scope:
+    """A user, or one conversation of theirs: what the settings and the handle's own allow there."""
 
-    def __init__(self, inner: AsyncThreadScope, portal: Portal) -> None:
-        self._inner = inner
-        self._portal = portal
-        self.member = inner.member
-        self.user_id = inner.user_id
-        self.thread_id = inner.thread_id
-        self.agent_id = inner.agent_id
-        self.project_id = inner.project_id
+    _inner: AsyncThreadScope | AsyncUserScope
+    _portal: Portal
 
     def search(
         self, query: str, *, limit: int | None = None, groups: Sequence[str] = (), **filters: Unpack[SearchFilters]
@@ -166,6 +160,21 @@ class ThreadScope:
             options: The same as those of `context`.
         """
         return self._portal.iterate(self._inner.context_stream(query, **options))
+
+
+class ThreadScope(Scope):
+    """One conversation of one user."""
+
+    _inner: AsyncThreadScope
+
+    def __init__(self, inner: AsyncThreadScope, portal: Portal) -> None:
+        self._inner = inner
+        self._portal = portal
+        self.member = inner.member
+        self.user_id = inner.user_id
+        self.thread_id = inner.thread_id
+        self.agent_id = inner.agent_id
+        self.project_id = inner.project_id
 
     def add(
         self,
@@ -419,102 +428,15 @@ class ThreadScope:
         )
 
 
-class UserScope:
+class UserScope(Scope):
     """Everything that is kept about one user."""
+
+    _inner: AsyncUserScope
 
     def __init__(self, inner: AsyncUserScope, portal: Portal) -> None:
         self._inner = inner
         self._portal = portal
         self.user_id = inner.user_id
-
-    def search(
-        self, query: str, *, limit: int | None = None, groups: Sequence[str] = (), **filters: Unpack[SearchFilters]
-    ) -> list[Hit]:
-        """Finds memories for a query, best first: the user's, whichever thread they come from, or those of the thread.
-
-        Args:
-            query: A question, or words.
-            limit: The most hits, 1 to 100; `RecallSettings.limit` by default. A tier may allow fewer: see `stats`.
-            groups: Groups whose memory is searched too, at most 10. By naming them, you vouch that the user is a
-                member. Each hit names its `group`.
-            filters: What to search: types, kinds, tags, times, agent, project, … (see `SearchFilters`), and `filters`:
-                conditions on any field and on metadata, with `and`, `or` and `not` (see `Filter`).
-
-        Raises:
-            InvalidInput: if an argument is invalid.
-            StoreUnavailable: if every part of the search failed, or all of it took longer than
-                `RecallSettings.read_timeout`.
-        """
-        return self._portal.run(self._inner.search(query, limit=limit, groups=groups, **filters))
-
-    def context(
-        self,
-        query: str,
-        *,
-        budget: int = DEFAULT_BUDGET,
-        limit: int = DEFAULT_LIMIT,
-        as_of: datetime | None = None,
-        format: ContextFormat = "sections",
-        strategy: QueryStrategy | None = None,
-        signals: Signals | None = None,
-        history: Sequence[Mapping[str, Any]] | None = None,
-        filters: Filter | Mapping[str, Any] | None = None,
-        groups: Sequence[str] = (),
-        agent_id: str | None = None,
-    ) -> Context:
-        """What an agent should know before it answers `query`, within `budget` tokens. Never raises.
-
-        Memories come from all threads of the user. The context of a thread also has its summary and its last turns.
-
-        Args:
-            query: What the user asks. If it is the thread's last turn, the context leaves that turn out.
-            budget: The most tokens of everything in `messages`.
-            limit: The most memories.
-            as_of: Shows what was true at this time, instead of now.
-            format: How the text looks: `sections`, `bullets` or `xml`.
-            strategy: How to complete a question that is not self-contained: `as_is` (not at all), `prepend` (with key
-                terms of the conversation), `rewrite` or `hyde` (by a model); by default as set in `RecallSettings`.
-            signals: What the application knows about the question. Questions for general facts or tools are not
-                searched.
-            history: The messages before the question, to complete it from; the thread's own turns by default.
-            filters: Shows only memories that match, and leaves out the profile, hints and other conversations.
-            groups: Groups whose memories are shown too, at most 10. By naming them, you vouch that the user is a
-                member.
-            agent_id: Shows only what comes from conversations with this agent, as a filter does. The agent of the
-                handle does not narrow the context.
-        """
-        try:
-            return self._portal.run(
-                self._inner.context(
-                    query,
-                    budget=budget,
-                    limit=limit,
-                    as_of=as_of,
-                    format=format,
-                    strategy=strategy,
-                    signals=signals,
-                    history=history,
-                    filters=filters,
-                    groups=groups,
-                    agent_id=agent_id,
-                )
-            )
-        except StoreUnavailable as error:
-            return Context(degraded=[f"context: {error}"])
-
-    def context_stream(self, query: str, **options: Unpack[ContextOptions]) -> Iterator[ContextSection]:
-        """Yields the sections of a context as soon as they are known, and then the whole context.
-
-        State and summary of the conversation, static knowledge and the last turns arrive before the search ends; any of
-        them may be missing. The last section is named `context` and holds what `context` returns for the same
-        arguments, within the same deadline and budget. It replaces the early sections and may shorten them. While the
-        memory is open, this raises only what `context` raises.
-
-        Args:
-            query: What the user asks.
-            options: The same as those of `context`.
-        """
-        return self._portal.iterate(self._inner.context_stream(query, **options))
 
     def settings(self) -> ScopeSettings:
         """The switches of the user."""
