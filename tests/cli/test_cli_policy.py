@@ -35,6 +35,21 @@ def test_settings_are_shown_and_changed(store: Path):
     )
 
 
+def test_memory_is_switched_off_before_there_is_any(tmp_path: Path):
+    path = tmp_path / "new.db"
+    assert "no store" in run("settings", "--store", path, code=2).stderr
+    assert "memory: off" in run("settings", "--off", "--user", "ann", "--store", path).stdout
+    assert "memory: off (by the user's settings)" in run("settings", "--user", "ann", "--store", path).stdout
+    assert "memory: on" in run("settings", "--store", path).stdout  # of the user that other commands write for
+    run("remember", "I like tea", "--user", "ann", "--store", path, code=1)
+
+
+def test_settings_say_what_switches_memory_off(store: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ENABLE_MEMORY", "false")
+    assert "memory: off (by ENABLE_MEMORY)" in run("settings", "--store", store).stdout
+    assert parsed("settings", "--store", store)["off_by"] == "ENABLE_MEMORY"
+
+
 @pytest.mark.req("S3-38")
 def test_what_waits_is_listed_approved_and_rejected(store: Path):
     text = run("review", "--store", store).stdout

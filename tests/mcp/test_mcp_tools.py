@@ -26,6 +26,7 @@ from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.mcp import OneUser, make_server
 from agent_memory.mcp.calls import problem
 from agent_memory.screening.injected import NOTICE
+from agent_memory.settings import PolicySettings
 
 READ_ONLY = {"search", "context", "reflect", "history", "why"}
 TOOLS = READ_ONLY | {"remember", "update", "add_turns", "forget"}
@@ -396,6 +397,20 @@ async def times_are_read(memory: AsyncMemory) -> None:
 async def test_what_is_switched_off_is_hidden_from_agents():
     async with AsyncMemory.local() as memory:
         await _hides(memory)
+
+
+@pytest.mark.parametrize(
+    ("policy", "by"),
+    [(PolicySettings(enabled=False), "ENABLE_MEMORY"), (PolicySettings(default_tier="free"), "the tier free")],
+)
+async def test_the_operators_switches_count_for_resources_too(policy: PolicySettings, by: str):
+    async with AsyncMemory.local(embedding_model=HashingEmbeddings(), policy=policy) as memory:
+        async with agent(memory) as client:
+            for address in ("profile", "memories", "memories/m-1", "threads", "threads/t-1/summary"):
+                with pytest.raises(MCPError, match=f"switched off by {by}"):
+                    await client.read_resource(f"memory://{address}")
+        settings = await memory.user("alice").update_settings(enabled=True)
+        assert (settings.enabled, settings.off_by) == (True, by)
 
 
 async def _hides(memory: AsyncMemory):

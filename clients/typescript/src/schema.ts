@@ -808,6 +808,8 @@ export interface ScopeSettings {
   retention_days: { [name: string]: number };
   /** The zone that defines 'today', like Europe/Lisbon; UTC if neither scope sets it. */
   time_zone: string | null;
+  /** Of a user: what switches memory off, such as ENABLE_MEMORY or their tier; null if it is on. */
+  off_by: string | null;
   updated_at: string | null;
   /** The ETag of this version, for a conditional update. */
   etag: string | null;

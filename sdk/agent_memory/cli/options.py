@@ -104,6 +104,12 @@ UserOption = Annotated[
     str | None,
     typer.Option("--user", metavar="ID", help="Whose memory; not needed if the store has only one user."),
 ]
+NewUserOption = Annotated[
+    str | None,
+    typer.Option(
+        "--user", metavar="ID", help=f"Whose memory; not needed if the store has one user, or none ('{DEFAULT_USER}')."
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout; errors are JSON too.")]
 AsOfOption = Annotated[
     datetime | None,
@@ -272,6 +278,13 @@ def one_user(memory: Memory, given: str | None) -> UserScope:
             InvalidInput(reason), "name one with --user" if users else f"try: {invocation('ingest', 'FILE')}"
         )
     return _shown(memory.user(users[0]))
+
+
+def new_user(memory: Memory, given: str | None) -> UserScope:
+    """The user of a command that may write the first document: the given one, the only one, or the default one."""
+    if given is None and not memory.users():
+        given = DEFAULT_USER
+    return one_user(memory, None) if given is None else _shown(memory.user(given))
 
 
 def _shown(scope: UserScope) -> UserScope:

@@ -11,13 +11,14 @@ from rich.text import Text
 
 from agent_memory.cli.options import (
     DEFAULT_STORE,
-    DEFAULT_USER,
     JsonOption,
+    NewUserOption,
     StoreOption,
     UserOption,
     any_store,
     examples,
     existing_store,
+    new_user,
     one_user,
 )
 from agent_memory.cli.terminal import clean, emit, one_line, stdout
@@ -67,14 +68,7 @@ def remember(
     ] = 0.8,
     ttl: TtlOption = None,
     store: StoreOption = DEFAULT_STORE,
-    user: Annotated[
-        str | None,
-        typer.Option(
-            "--user",
-            metavar="ID",
-            help=f"Whose memory; not needed if the store has one user, or none ('{DEFAULT_USER}').",
-        ),
-    ] = None,
+    user: NewUserOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Remember something that needs no extraction.
@@ -83,10 +77,7 @@ def remember(
     """
     given = _object(data)
     with any_store(store) as memory:
-        if user is None and not memory.users():
-            user = DEFAULT_USER
-        scope = one_user(memory, None) if user is None else memory.user(user)
-        made = scope.remember(
+        made = new_user(memory, user).remember(
             content, kind=kind, data=given, type=type, tags=tags or (), importance=importance, ttl=ttl
         )
     _show(made, as_json)

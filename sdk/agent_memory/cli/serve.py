@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from agent_memory.cli.failures import INTERRUPTED, TERMINATED, with_hint
+from agent_memory.cli.failures import FAILED, INTERRUPTED, TERMINATED, with_hint
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     JsonOption,
@@ -303,7 +303,8 @@ async def _serve_mcp(store: str, url: str | None, user: str) -> int:
     from agent_memory.store.ids import check_id
 
     check_id(user, "--user")
-    async with _door(store, url, user) as door:
+    unopened: list[AgentMemoryError] = []
+    async with _door(store, url, user, unopened) as door:
         from agent_memory.mcp import make_server
 
         talk = asyncio.create_task(make_server(door).run_stdio_async())
@@ -317,12 +318,15 @@ async def _serve_mcp(store: str, url: str | None, user: str) -> int:
             await talk
         except* BrokenPipeError:  # the program that started this one left before it had its answer
             gone = True
-        return GONE if gone else 0
+        return GONE if gone else FAILED if unopened else 0
 
 
 @asynccontextmanager
-async def _door(store: str, url: str | None, user: str) -> AsyncIterator[Door]:
-    """The connection to the user's memory. It opens in the background, so the program need not wait."""
+async def _door(store: str, url: str | None, user: str, unopened: list[AgentMemoryError]) -> AsyncIterator[Door]:
+    """The connection to the user's memory. It opens in the background, so the program need not wait.
+
+    While the store cannot be opened, `unopened` holds the error.
+    """
     import asyncio
 
     from agent_memory import AsyncMemory
@@ -342,6 +346,9 @@ async def _door(store: str, url: str | None, user: str) -> AsyncIterator[Door]:
 
     class Shared:
         async def ask(self, work: Work[T]) -> T:
+            if unopened:
+                await shared.open()
+                unopened.clear()
             return await shared.ask(lambda memory: for_user(memory, user, work))
 
     async def open_early() -> None:
@@ -349,6 +356,7 @@ async def _door(store: str, url: str | None, user: str) -> AsyncIterator[Door]:
             memory, _ = await shared.open()
             await memory.warm()
         except AgentMemoryError as error:
+            unopened.append(error)
             print(f"error: {error}", file=sys.stderr, flush=True)  # each call reports it too
 
     opening = asyncio.create_task(open_early())

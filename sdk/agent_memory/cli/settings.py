@@ -12,11 +12,13 @@ import typer
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     JsonOption,
+    NewUserOption,
     StoreOption,
     UserOption,
     any_store,
     examples,
     existing_store,
+    new_user,
     one_user,
     parse_since,
 )
@@ -74,10 +76,13 @@ def settings(
         str | None, typer.Option("--time-zone", metavar="NAME", help="The user's time zone, like Europe/Lisbon.")
     ] = None,
     store: StoreOption = DEFAULT_STORE,
-    user: UserOption = None,
+    user: NewUserOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show or change the settings of a user or a thread."""
+    """Show or change the settings of a user or a thread.
+
+    A change creates the store if there is none.
+    """
     changes: dict[str, Any] = {
         "enabled": enabled,
         "auto_store": auto_store,
@@ -86,24 +91,20 @@ def settings(
         "allow_categories": _listed(allow),
         "time_zone": time_zone,
     }
-    with existing_store(store) as memory:
-        owner = one_user(memory, user)
-        if thread is not None:
-            if retain is not None:
-                raise InvalidInput("--retain applies to a user, not to a thread")
-            scope = owner.thread(thread)
-            now = scope.update_settings(**changes) if _any(changes) else scope.settings()
-        else:
-            changes["retention_days"] = _days(retain)
-            now = owner.update_settings(**changes) if _any(changes) else owner.settings()
+    if thread is None:
+        changes["retention_days"] = _days(retain)
+    elif retain is not None:
+        raise InvalidInput("--retain applies to a user, not to a thread")
+    is_change = any(value is not None for value in changes.values())
+    # Memory can be switched off before there is any.
+    with (any_store if is_change else existing_store)(store) as memory:
+        owner = new_user(memory, user)
+        scope = owner if thread is None else owner.thread(thread)
+        now = scope.update_settings(**changes) if is_change else scope.settings()
     if as_json:
         emit(now)
     else:
         _show(now)
-
-
-def _any(changes: dict[str, Any]) -> bool:
-    return any(value is not None for value in changes.values())
 
 
 def _listed(given: list[str] | None) -> list[str] | None:
@@ -125,7 +126,7 @@ def _days(given: list[str] | None) -> dict[str, int] | None:
 def _show(now: ScopeSettings) -> None:
     retention = ", ".join(f"{name} {days} days" for name, days in now.retention_days.items())
     lines = {
-        "memory": "on" if now.enabled else "off",
+        "memory": f"off (by {now.off_by})" if now.off_by else "on" if now.enabled else "off",
         "memories are derived from turns": "yes" if now.auto_store else "no",
         "turns are kept": "yes" if now.keep_turns else "no",
         "never remembered": ", ".join(now.deny_categories) or "(nothing)",

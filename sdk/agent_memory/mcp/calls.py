@@ -164,9 +164,12 @@ class Visit:
         Raises:
             MemoryDisabled: if it is.
         """
-        scope = self.user if thread_id is None else self.user.thread(thread_id)
-        if not (await scope.settings()).enabled:
-            raise MemoryDisabled("memory is switched off for this " + ("user" if thread_id is None else "conversation"))
+        if thread_id is None:
+            settings = await self.user.settings()
+            if settings.off_by or not settings.enabled:  # a server of an earlier version does not say why
+                raise MemoryDisabled(f"memory is switched off by {settings.off_by or 'the user'}")
+        elif not (await self.user.thread(thread_id).settings()).enabled:
+            raise MemoryDisabled("memory is switched off for this conversation")
 
     async def memory(self, id: str) -> Memory:
         """A memory of the user.

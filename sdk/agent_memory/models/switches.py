@@ -23,6 +23,10 @@ class ScopeSettings(Model):
     time_zone: str | None = Field(
         default=None, description="The zone that defines 'today', like Europe/Lisbon; UTC if neither scope sets it."
     )
+    off_by: str | None = Field(
+        default=None,
+        description="Of a user: what switches memory off, such as ENABLE_MEMORY or their tier; null if it is on.",
+    )
     updated_at: UtcTime | None = None
     etag: str | None = Field(default=None, description="The ETag of this version, for a conditional update.")
 

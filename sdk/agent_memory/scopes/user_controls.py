@@ -41,7 +41,11 @@ class UserControls(Scope):
 
     async def settings(self) -> ScopeSettings:
         """The switches of the user."""
-        return scope_settings(await read_document(self._runtime.store, self.user_id))
+        return await self._in_effect(scope_settings(await read_document(self._runtime.store, self.user_id)))
+
+    async def _in_effect(self, settings: ScopeSettings) -> ScopeSettings:
+        rules = await self._rules()
+        return settings.model_copy(update={"off_by": None if rules.recall else rules.off_by})
 
     @audited(changes=True)
     async def update_settings(
@@ -82,7 +86,7 @@ class UserControls(Scope):
             retention_days=retention_days,
             time_zone=time_zone,
         )
-        return await change_settings(self._runtime.store, self.user_id, None, changes, if_match)
+        return await self._in_effect(await change_settings(self._runtime.store, self.user_id, None, changes, if_match))
 
     async def audit(self, *, since: datetime | None = None, limit: int = 100) -> list[AuditEntry]:
         """Who read or changed the user's memory, newest first; empty if the audit is off.

@@ -66,14 +66,17 @@ async def known_document(store: Store, user_id: str, thread_id: str | None = Non
     return await store.known.settings.get(key, lambda: read_document(store, user_id, thread_id))
 
 
+_STORED = [name for name in ScopeSettings.model_fields if name not in ("off_by", "etag")]
+
+
 def says_something(document: Document) -> bool:
     """Whether a settings document holds any setting, and not only the notes that are stored with them."""
-    return any(name in document for name in ScopeSettings.model_fields)
+    return any(name in document for name in _STORED)
 
 
 def scope_settings(document: Mapping[str, Any]) -> ScopeSettings:
     """The settings in a document, with defaults for those it lacks."""
-    fields = {name: document[name] for name in ScopeSettings.model_fields if name in document}
+    fields = {name: document[name] for name in _STORED if name in document}
     return ScopeSettings.model_validate(fields | {"etag": document.get("_etag")})
 
 
@@ -128,7 +131,7 @@ _FIELDS = dict.fromkeys(
     [
         "_etag",
         *(name for model in (ThreadSummary, ThreadState, UserProfile) for name in model.model_fields),
-        *(name for name in ScopeSettings.model_fields if name != "etag"),
+        *_STORED,
         *(THREADS_OFF, TIER, SOURCES_UNTIL, SOURCES_REPLACED),
         *WINDOW_FIELDS,
     ]

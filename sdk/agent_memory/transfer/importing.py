@@ -333,7 +333,7 @@ class Importer:
 
 
 def _same(ours: ScopeSettings, theirs: ScopeSettings) -> bool:
-    version = {"updated_at", "etag"}
+    version = {"updated_at", "etag", "off_by"}
     return ours.model_dump(exclude=version) == theirs.model_dump(exclude=version)
 
 
