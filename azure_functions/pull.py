@@ -14,6 +14,7 @@ from agent_memory.models import ProcessResult
 from agent_memory.processing.due import instance_id, is_run_of
 from agent_memory.processing.starts import Start
 from agent_memory.runtime import Runtime
+from agent_memory.store.documents import from_document
 from agent_memory.text.patterns import linear
 from azure_functions.orchestrators import workflow_name
 from azure_functions.wiring import ACTIVE, start
@@ -57,7 +58,7 @@ class DurableProcessing:
             return run
         if status != df.OrchestrationRuntimeStatus.Completed:
             return run.model_copy(update={"status": status.value.lower(), "error": str(found.output)})
-        results = [ProcessResult.model_validate(result) for result in found.output]
+        results = [from_document(ProcessResult, result) for result in found.output]
         result = self._runtime.outcome(name, results, _request_of(found.input_))
         return run.model_copy(update={"status": "completed", "result": result})
 

@@ -84,6 +84,22 @@ async def test_intents_and_drafts_that_were_stored_before_are_read(memory: Async
     assert Draft.model_validate(draft.model_dump(mode="json") | earlier) == draft
 
 
+async def test_intents_and_drafts_of_a_later_version_are_read(memory: AsyncMemory):
+    """Two versions run beside each other while one is deployed, and a later one is taken back."""
+    later = {"field_of_later": [1]}
+    draft = await contradiction(memory)
+    store = memory.runtime.store
+    intents = {"supersede": [one.model_dump(mode="json") | later for one in draft.supersede]} | later
+    request = {"user_id": "alice"} | later
+    assert await memory.runtime.activities["reconcile.think"](request) is not None
+    given = draft.model_copy(update={"supersede": []}).model_dump(mode="json")
+    given |= {"result": given["result"] | later} | later
+    assert (await memory.runtime.activities["commit"](given))["raced"] is False
+    (cursor,) = await store.query(MEMORIES, 'SELECT * FROM c WHERE c.id = "cursor_reconcile"')
+    await store.upsert(MEMORIES, cursor | {"extra": cursor["extra"] | {"intents": intents}})
+    assert await finish(store, *PLACE) == 1
+
+
 def test_only_what_is_to_be_done_elsewhere_is_kept_with_the_cursor():
     effects = Effects.model_validate({"result": {"step": "toy"}, "create": [{"id": "x"}]})
     assert effects.to_document() == {}

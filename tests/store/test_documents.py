@@ -82,7 +82,7 @@ async def test_a_writer_who_was_overtaken_replaces_all_that_the_other_wrote(
         await sarah.add_document("rules", "b" * 300, chunk_size=100, chunk_overlap=0)
         return True
 
-    after_query(monkeypatch, local.runtime.store, MEMORIES, queries.PIECES_OF_DOCUMENT, rival)
+    after_query(monkeypatch, local.runtime.store, MEMORIES, queries.PIECES_OF_DOCUMENTS, rival)
     await sarah.add_document("rules", "a" * 100, chunk_size=100, chunk_overlap=0)
     assert await pieces(local) == ["a" * 100]
 
@@ -166,3 +166,18 @@ def test_the_documents_of_pieces_name_their_place():
     assert to_document(piece)["type"] == "document"
     with pytest.raises(InvalidInput, match="in parts"):
         library.make_pieces("u", "d", ["x"] * (library.MOST_PIECES + 1), {}, "model")
+
+
+async def test_what_an_earlier_version_kept_under_a_folded_id_is_replaced(local: AsyncMemory):
+    sarah, store = local.user("sarah"), local.runtime.store
+    await sarah.add_document("file", "Another document.")
+    for given in ("ﬁle", "ﬁle", "ｆｉｌｅ"):  # a ligature twice, then full-width letters
+        await sarah.add_document(given, "b" * 300, chunk_size=100, chunk_overlap=0)
+        rows = await store.query(MEMORIES, "SELECT * FROM c WHERE c.metadata.document_id = @id", id=given)
+        for row in rows:
+            await store.upsert(MEMORIES, row | {"metadata": row["metadata"] | {"document_id": "file"}})
+        edited = await sarah.add_document(given, "a" * 100, chunk_size=100, chunk_overlap=0)
+        assert (len(rows), edited.created) == (3, 1)
+        assert sorted(await pieces(local)) == ["Another document.", "a" * 100]
+        assert await sarah.delete_document(given) == 1
+    assert await sarah.delete_document("file") == 1

@@ -32,6 +32,7 @@ from agent_memory.steps.over_turns import fault_of_input
 from agent_memory.steps.step import Draft, Step, commit
 from agent_memory.steps.table import steps
 from agent_memory.store.calls import metered
+from agent_memory.store.documents import from_document
 from agent_memory.telemetry import doing, write_to_recall
 
 logger = logging.getLogger("agent_memory")
@@ -97,7 +98,7 @@ def activities(tools: Tools) -> dict[str, Activity]:
         return reason is not None
 
     async def think(step: Step, payload: Json, chat: ChatModel = tools.chat) -> Json | None:
-        request = StepRequest.model_validate(payload)
+        request = from_document(StepRequest, payload)
         if switched_off(step.name):
             return None
         with metered() as charges, doing(step.name):
@@ -135,7 +136,7 @@ def activities(tools: Tools) -> dict[str, Activity]:
         return {"drafts": drafts} if any(drafts.values()) else None
 
     async def run_commit(payload: Json) -> Json:
-        draft = Draft.model_validate(payload)
+        draft = from_document(Draft, payload)
         with metered() as charges, doing(draft.step):
             committed = await commit(tools.store, draft)
         result, step = committed.result, steps()[committed.result.step]
@@ -157,7 +158,7 @@ def activities(tools: Tools) -> dict[str, Activity]:
     async def plan(step: Step, payload: Json) -> Json:
         if step.plan is None or switched_off(step.name):
             return {"threads": []}
-        return {"threads": await step.plan(tools, StepRequest.model_validate(payload))}
+        return {"threads": await step.plan(tools, from_document(StepRequest, payload))}
 
     async def run_erase(payload: Json) -> Json:
         deleted, more = await erase_piece(tools.store, payload["user_id"])

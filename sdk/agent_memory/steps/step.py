@@ -25,7 +25,7 @@ from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.counters import count_extraction
 from agent_memory.store.cursors import Cursor, StoredCursor, cursor_move, read_ahead, read_cursor
-from agent_memory.store.documents import Document, Operation, create, delete, patch, replace, upsert
+from agent_memory.store.documents import Document, Operation, create, delete, from_document, patch, replace, upsert
 from agent_memory.store.ids import USER_THREAD, cursor_id
 from agent_memory.store.memories import get_memory, reaffirm
 from agent_memory.store.scope_documents import note_replaced
@@ -182,7 +182,7 @@ async def finish(store: Store, container: str, partition: tuple[str, str], step:
     stored = await read_cursor(store, container, partition, step)
     if "intents" not in stored.extra:
         return 0
-    intents = Intents.model_validate(stored.extra["intents"])
+    intents = from_document(Intents, stored.extra["intents"])
     extra = {name: value for name, value in stored.extra.items() if name != "intents"}
     return await _carry_out(store, container, partition, step, intents, extra, runs=stored.cursor.runs)
 

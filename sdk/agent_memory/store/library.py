@@ -17,6 +17,7 @@ from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import Document, Operation, create, delete, in_batches, replace, upsert
 from agent_memory.store.ids import DOCUMENTS_THREAD, derived_id
 from agent_memory.store.updates import racing, until_written
+from agent_memory.text.folding import folded
 
 TYPE = "document"
 MOST_PIECES = 5000
@@ -85,10 +86,21 @@ def piece_id(user_id: str, document_id: str, position: int) -> str:
 
 
 async def read_pieces(store: Store, user_id: str, document_id: str) -> dict[str, Document]:
-    """The stored pieces of a document, by id, whatever their status."""
-    partition = (user_id, DOCUMENTS_THREAD)
-    rows = await store.query(MEMORIES, queries.PIECES_OF_DOCUMENT, partition, document=document_id)
-    return {row["id"]: row for row in rows}
+    """The stored pieces of a document, by id, whatever their status.
+
+    An earlier version noted the folded id of the document in its pieces; then their own ids tell whose they are.
+    """
+    partition, names = (user_id, DOCUMENTS_THREAD), list(dict.fromkeys((document_id, folded(document_id))))
+    rows = await store.query(MEMORIES, queries.PIECES_OF_DOCUMENTS, partition, documents=names)
+    return {row["id"]: row for row in rows if _is_piece(row, user_id, document_id)}
+
+
+def _is_piece(row: Mapping[str, Any], user_id: str, document_id: str) -> bool:
+    metadata = row["metadata"]
+    return bool(
+        metadata["document_id"] == document_id
+        or row["id"] == piece_id(user_id, document_id, metadata.get("position", 0))
+    )
 
 
 def changed(pieces: Sequence[Memory], stored: Mapping[str, Document]) -> list[Memory]:

@@ -195,8 +195,9 @@ USER_TALK = (
     f'SELECT c.metadata.position, c.embedding FROM c WHERE {CHUNK} AND c.source = "user"'
     " AND c.metadata.position >= @since AND c.embedding_model = @model"
 )
-PIECES_OF_DOCUMENT = (
-    f'SELECT {MEMORY_FIELDS}, c._etag FROM c WHERE c.type = "document" AND c.metadata.document_id = @document'
+PIECES_OF_DOCUMENTS = (
+    f'SELECT {MEMORY_FIELDS}, c._etag FROM c WHERE c.type = "document"'
+    " AND ARRAY_CONTAINS(@documents, c.metadata.document_id)"
 )
 FACTS_OF_DOCUMENT = (
     'SELECT VALUE c.id FROM c WHERE c.type = "fact" AND ARRAY_CONTAINS(c.tags, "document")'
