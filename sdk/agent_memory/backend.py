@@ -38,7 +38,13 @@ class StoreBackend:
     """Carries out the methods of `AsyncMemory` on a store, with the same names, results and errors."""
 
     def __init__(
-        self, runtime: Runtime, *, provision: bool, autoscale_max_ru: int | None, on_close: Callable[[], None] | None
+        self,
+        runtime: Runtime,
+        *,
+        provision: bool,
+        autoscale_max_ru: int | None,
+        on_checked: Callable[[], None] | None,
+        on_close: Callable[[], None] | None,
     ) -> None:
         """Opens nothing yet.
 
@@ -46,11 +52,13 @@ class StoreBackend:
             runtime: The parts of the memory.
             provision: Whether opening creates the missing parts of the store.
             autoscale_max_ru: Throughput cap for containers that are created here.
+            on_checked: Called once it is known that the embedding model is the store's, before anything is written.
             on_close: Called after everything is closed.
         """
         self.runtime = runtime
         self._provision = provision
         self._autoscale_max_ru = autoscale_max_ru
+        self._on_checked = on_checked
         self._on_close = on_close
         self._open = False
         self._watching: asyncio.Task[None] | None = None
@@ -94,6 +102,8 @@ class StoreBackend:
         if isinstance(embeddings, CurrentEmbeddings) and embeddings.next is not None:
             await catch_up(store, embeddings)
         await check_embedding_model(store, embeddings.model_id, embeddings.dimensions)
+        if self._on_checked is not None:
+            await asyncio.to_thread(self._on_checked)
         if isinstance(embeddings, CurrentEmbeddings) and not store.in_process and self._watching is None:
             self._watching = asyncio.create_task(watch(store, embeddings))
         if self.runtime.worker is not None:

@@ -71,13 +71,20 @@ class AsyncMemory(MemoryOperator):
         tokens: TokenCounter | None = None,
         autoscale_max_ru: int | None = None,
         next_embedding_model: EmbeddingModel | None = None,
+        on_checked: Callable[[], None] | None = None,
         on_close: Callable[[], None] | None = None,
     ) -> None:
         current = CurrentEmbeddings(embedding_model, next_embedding_model)
         tools = Tools(store, chat_model, current, limits or Limits(), policy or PolicySettings())
         counter, inline = tokens or TiktokenCounter(), process == "inline"
         runtime = Runtime.of(tools, recall or RecallSettings(), counter, cadence, webhook, inline=inline)
-        self._backend = StoreBackend(runtime, provision=provision, autoscale_max_ru=autoscale_max_ru, on_close=on_close)
+        self._backend = StoreBackend(
+            runtime,
+            provision=provision,
+            autoscale_max_ru=autoscale_max_ru,
+            on_checked=on_checked,
+            on_close=on_close,
+        )
 
     @classmethod
     def local(
@@ -109,7 +116,7 @@ class AsyncMemory(MemoryOperator):
             ) from error
         file = None if path is None or os.fspath(path) == ":memory:" else os.fspath(path)
         try:
-            engine = Engine(file)
+            engine = Engine(file, upgrade_later=True)
         except CosmosError as error:
             refused = ConfigurationError(f"cannot open {path}: {error.message}")
             if isinstance(error, EngineFileInUse):
@@ -118,6 +125,12 @@ class AsyncMemory(MemoryOperator):
                     " it prints, with Memory.remote(URL), instead of the file"
                 )
             raise refused from error
+
+        def upgrade() -> None:
+            try:
+                engine.upgrade()
+            except CosmosError as error:
+                raise ConfigurationError(f"cannot open {path}: {error.message}") from error
 
         def connect() -> CosmosClient:
             # The engine has one copy of the data, so no request needs to say what the session has seen.
@@ -153,6 +166,7 @@ class AsyncMemory(MemoryOperator):
             policy=policy,
             webhook=webhook,
             tokens=tokens,
+            on_checked=upgrade,
             on_close=engine.close,
         )
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import pytest
+
 from agent_memory import AsyncMemory, Cadence
+from agent_memory.cli.options import AbsentEmbeddings
+from agent_memory.errors import ConfigurationError
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.settings import PolicySettings
 from agent_memory.store.containers import COUNTER, container_specs
@@ -50,6 +54,21 @@ async def test_a_store_of_the_previous_release_is_read_and_carried_on(tmp_path: 
         assert any("Tom" in fact for fact in facts)
         await memory.user("bob").forget(everything=True)
         assert await memory.user("bob").threads() == []
+
+
+async def test_a_store_of_another_embedding_model_is_refused_as_it_is(tmp_path: Path):
+    file = tmp_path / "memory.db"
+    file.write_bytes(gzip.decompress((RELEASE / "store.db.gz").read_bytes()))
+    before = file.read_bytes()
+    another = AbsentEmbeddings("another", 384)
+    for _ in range(2):
+        with pytest.raises(ConfigurationError, match="made by hashing-384"):
+            async with AsyncMemory.local(file, embedding_model=another):
+                pass
+        assert file.read_bytes() == before, "whoever goes back to the earlier version can still open it"
+    async with AsyncMemory.local(file, embedding_model=HashingEmbeddings()) as memory:
+        assert await memory.user("alice").search("Where do I live?")
+    assert file.read_bytes() != before
 
 
 async def test_what_a_later_version_stored_is_read_after_a_way_back(tmp_path: Path):

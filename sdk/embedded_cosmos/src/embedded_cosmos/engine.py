@@ -58,6 +58,7 @@ class Engine:
         faults: FaultPlan | None = None,
         strict: bool | None = None,
         partitions: int = STRICT_PARTITIONS,
+        upgrade_later: bool = False,
     ) -> None:
         """Open or create a store.
 
@@ -73,6 +74,8 @@ class Engine:
                 query plans and merge results. None: as the environment variable EMBEDDED_COSMOS_STRICT says.
             partitions: How many partitions a container has if the engine is strict; with provisioned throughput, one
                 for each 10,000 RU/s, as in Azure. If the engine is not strict, it has one.
+            upgrade_later: Whether a file of an earlier version is only read until you call `upgrade`, which must come
+                before the first write.
         """
         if partitions < 1:
             raise ValueError("A container has at least one partition.")
@@ -89,7 +92,8 @@ class Engine:
         self._storage = Storage(None if path is None else Path(path), synchronous)
         try:
             self._rest = self._load()
-            upgrade(self._storage, self._containers())
+            if not upgrade_later:
+                upgrade(self._storage, self._containers())
         except orjson.JSONDecodeError as error:
             self._storage.close()
             raise EngineFileError(f"{path} is damaged: the definition of a container is no JSON.") from error
@@ -97,6 +101,18 @@ class Engine:
             self._storage.close()
             raise
         self._is_open = True
+
+    def upgrade(self) -> None:
+        """Bring a file of an earlier version up to date, if there is anything to do.
+
+        Raises:
+            EngineFileError: if another program writes to the file, or the disk is full. Nothing has changed then.
+            EngineForked: in a fork of the process that opened the engine.
+        """
+        self._check_process()
+        with self._lock:
+            if self._is_open:
+                upgrade(self._storage, self._containers())
 
     def handle(self, request: Request) -> Response:
         """Answer a request after the earlier ones. Raises ConnectionDropped if the fault plan says so."""

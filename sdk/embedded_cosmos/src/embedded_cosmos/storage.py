@@ -93,6 +93,9 @@ CREATE TABLE IF NOT EXISTS vectors (
 );
 """
 
+_NO_VECTORS = "CREATE TEMP TABLE vectors (item INTEGER PRIMARY KEY, fields BLOB NOT NULL, numbers BLOB NOT NULL)"
+"""Stands for the table in a file of an earlier version that is only read as yet: nothing is written to the file."""
+
 
 class Storage:
     """One connection to one file, or to RAM when there is no path. Callers take turns; see `Engine`.
@@ -117,7 +120,8 @@ class Storage:
         if self._lock is not None:
             # Closed after the connection: closing any descriptor of the file releases the connection's locks.
             self._pages = self._lock.store.open("r+b", buffering=0)
-            self.scrub()
+            if not self.is_outdated:
+                self.scrub()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -140,6 +144,16 @@ class Storage:
     def is_in_place(self) -> bool:
         """Whether the file was neither deleted nor replaced since it was opened."""
         return self._lock is None or self._lock.is_in_place
+
+    def begin_upgrade(self) -> None:
+        """Mark the file as being brought up to date, and give it the table for vectors.
+
+        Raises an error of SQLite, with nothing changed, when the disk is full or another program writes.
+        """
+        with self.transaction():
+            self.execute("DROP TABLE IF EXISTS temp.vectors")
+            self.execute(_VECTORS)
+            self.execute(f"PRAGMA user_version = {CHANGING_VERSION}")
 
     def rewrite(self) -> None:
         """Rewrite the file without unused space and what was deleted, and mark it as up to date.
@@ -262,8 +276,8 @@ def _prepare(connection: sqlite3.Connection, path: Path | None, synchronous: Syn
     damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if damage != "ok":
         raise EngineFileError(f"{path} is damaged: {damage}.")
-    if version != SCHEMA_VERSION:
-        connection.executescript(f"BEGIN;{_VECTORS}PRAGMA user_version = {CHANGING_VERSION};COMMIT;")
+    if version not in (SCHEMA_VERSION, CHANGING_VERSION):
+        connection.execute(_NO_VECTORS)
 
 
 def _overwrite_deleted(connection: sqlite3.Connection, path: Path | None) -> None:

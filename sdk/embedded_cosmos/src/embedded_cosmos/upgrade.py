@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from embedded_cosmos.binary_vectors import SET_VECTORS, apart
 from embedded_cosmos.bodies import sound_body
 from embedded_cosmos.catalog import Container
+from embedded_cosmos.errors import EngineFileError
 from embedded_cosmos.storage import Storage
 
 LOG = logging.getLogger(__name__)
@@ -20,9 +21,13 @@ _DOCUMENTS_AT_ONCE = 500
 
 
 def upgrade(storage: Storage, containers: Iterable[Container]) -> None:
-    """Bring the file up to date, if an earlier version wrote it."""
+    """Bring the file up to date, if an earlier version wrote it. Raises EngineFileError if that cannot begin."""
     if not storage.is_outdated:
         return
+    try:
+        storage.begin_upgrade()
+    except sqlite3.OperationalError as error:
+        raise EngineFileError(f"{storage.path} cannot be brought up to date: {error}.") from error
     LOG.warning("%s is rewritten once for this version; 100,000 documents take about half a minute", storage.path)
     lengths = {each.number: each.properties.vector_fields for each in containers if each.properties.vector_fields}
     try:
