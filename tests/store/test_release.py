@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,8 @@ async def test_a_store_of_the_previous_release_is_read_and_carried_on(tmp_path: 
 async def test_a_store_of_another_embedding_model_is_refused_as_it_is(tmp_path: Path):
     file = tmp_path / "memory.db"
     file.write_bytes(gzip.decompress((RELEASE / "store.db.gz").read_bytes()))
+    with closing(sqlite3.connect(file)) as stored:
+        stored.execute("PRAGMA journal_mode = WAL")  # as the engine leaves its files
     before = file.read_bytes()
     another = AbsentEmbeddings("another", 384)
     for _ in range(2):
