@@ -92,6 +92,43 @@ class Scope:
         """
         return self._portal.run(self._inner.search(query, limit=limit, groups=groups, **filters))
 
+    def memories(
+        self,
+        *,
+        types: Sequence[str] | None = None,
+        include_superseded: bool = False,
+        as_of: datetime | None = None,
+        before: datetime | None = None,
+        limit: int | None = None,
+        filters: Filter | Mapping[str, Any] | None = None,
+        cursor: str | None = None,
+    ) -> Page[models.Memory]:
+        """The user's memories, or those that come from the thread, newest first; by default those that are current.
+
+        Args:
+            types: Only these types (fact, episodic, procedural, reflection, or another system's names for them).
+            include_superseded: Includes memories that were replaced.
+            as_of: Lists what was true at this time, instead of now.
+            before: Only memories from before this time.
+            limit: The page size. Memories with the same time come together, so a page may hold a few more.
+            filters: Only memories that match, without chunks (see `Filter`).
+            cursor: Where the page begins: the `next` of the page before, of a call with the same arguments.
+
+        Raises:
+            InvalidInput: for an unknown type, a filter, time or cursor that cannot be read, or a limit below 1.
+        """
+        return self._portal.run(
+            self._inner.memories(
+                types=types,
+                include_superseded=include_superseded,
+                as_of=as_of,
+                before=before,
+                limit=limit,
+                filters=filters,
+                cursor=cursor,
+            )
+        )
+
     def context(
         self,
         query: str,
@@ -277,43 +314,6 @@ class ThreadScope(Scope):
             StoreUnavailable: if others keep changing the view; the call may be repeated.
         """
         return self._portal.run(self._inner.retire(through, covered_by=covered_by))
-
-    def memories(
-        self,
-        *,
-        types: Sequence[str] | None = None,
-        include_superseded: bool = False,
-        as_of: datetime | None = None,
-        before: datetime | None = None,
-        limit: int | None = None,
-        filters: Filter | Mapping[str, Any] | None = None,
-        cursor: str | None = None,
-    ) -> Page[models.Memory]:
-        """The memories that come from this thread, newest first.
-
-        Args:
-            types: Only these types (fact, episodic, procedural, reflection, or another system's names for them).
-            include_superseded: Includes memories that were replaced.
-            as_of: Lists what was true at this time, instead of now.
-            before: Only memories from before this time.
-            limit: The page size. Memories with the same time come together, so a page may hold a few more.
-            filters: Only memories that match, without chunks (see `Filter`).
-            cursor: Where the page begins: the `next` of the page before, of a call with the same arguments.
-
-        Raises:
-            InvalidInput: for an unknown type, a filter, time or cursor that cannot be read, or a limit below 1.
-        """
-        return self._portal.run(
-            self._inner.memories(
-                types=types,
-                include_superseded=include_superseded,
-                as_of=as_of,
-                before=before,
-                limit=limit,
-                filters=filters,
-                cursor=cursor,
-            )
-        )
 
     def summary(self) -> ThreadSummary | None:
         """The summary of the thread; None until there is one."""
@@ -637,43 +637,6 @@ class UserScope(Scope):
             StoreUnavailable: if the store failed; the call may be repeated.
         """
         return self._portal.run(self._inner.delete_document(id))
-
-    def memories(
-        self,
-        *,
-        types: Sequence[str] | None = None,
-        include_superseded: bool = False,
-        as_of: datetime | None = None,
-        before: datetime | None = None,
-        limit: int | None = None,
-        filters: Filter | Mapping[str, Any] | None = None,
-        cursor: str | None = None,
-    ) -> Page[models.Memory]:
-        """The user's memories, newest first; by default those that are current.
-
-        Args:
-            types: Only these types (fact, episodic, procedural, reflection, or another system's names for them).
-            include_superseded: Includes memories that were replaced.
-            as_of: Lists what was true at this time, instead of now.
-            before: Only memories from before this time.
-            limit: The page size. Memories with the same time come together, so a page may hold a few more.
-            filters: Only memories that match, without chunks (see `Filter`).
-            cursor: Where the page begins: the `next` of the page before, of a call with the same arguments.
-
-        Raises:
-            InvalidInput: for an unknown type, a filter, time or cursor that cannot be read, or a limit below 1.
-        """
-        return self._portal.run(
-            self._inner.memories(
-                types=types,
-                include_superseded=include_superseded,
-                as_of=as_of,
-                before=before,
-                limit=limit,
-                filters=filters,
-                cursor=cursor,
-            )
-        )
 
     def remember(
         self,

@@ -51,12 +51,12 @@ Method = Callable[Concatenate[S, P], Coroutine[Any, Any, R]]
 POLL_SECONDS = 0.5
 PROCESS_TIMEOUT = 600.0
 """Seconds that one request for processing may take where the server does the work before it answers."""
-_ENDPOINT_OF = {one.call: one for one in ENDPOINTS}
+_CONTEXT = next(one for one in ENDPOINTS if one.call is Scope.context)
 
 
 def sent(local: Method[S, P, R]) -> Method[S, P, R]:
-    """The twin of a scope's method that sends a request to the endpoint of that method."""
-    endpoint = _ENDPOINT_OF[local]
+    """The twin of a scope's method that sends a request to the endpoint of that method: a thread's, if it has one."""
+    by_scope = {one.scope: one for one in ENDPOINTS if one.call is local}
     signature = inspect.signature(local)
     variable = inspect.Parameter.VAR_KEYWORD
     options = next((name for name, one in signature.parameters.items() if one.kind is variable), "")
@@ -69,7 +69,8 @@ def sent(local: Method[S, P, R]) -> Method[S, P, R]:
         # An older server refuses a field that it does not know, so an empty one is not sent.
         arguments = {name: value for name, value in given.items() if value not in (None, ()) and not callable(value)}
         assert isinstance(scope, RemoteScope)
-        return cast(R, await _answer(scope, endpoint, arguments))
+        own = scope.thread_id is not None and "thread" in by_scope
+        return cast(R, await _answer(scope, by_scope["thread" if own else "user"], arguments))
 
     return call
 
@@ -96,6 +97,7 @@ class RemoteScope(Scope):
     _http: Http
 
     search = sent(Scope.search)
+    memories = sent(Scope.memories)
     context = sent(Scope.context)
 
     async def context_stream(self, query: str, **options: Unpack[ContextOptions]) -> AsyncIterator[ContextSection]:
@@ -110,7 +112,6 @@ class RemoteUserScope(RemoteScope, AsyncUserScope):
     reflect = sent(AsyncUserScope.reflect)
     profile = sent(AsyncUserScope.profile)
     stats = sent(AsyncUserScope.stats)
-    memories = sent(AsyncUserScope.memories)
     remember = sent(AsyncUserScope.remember)
     get = sent(AsyncUserScope.get)
     update = sent(AsyncUserScope.update)
@@ -215,7 +216,6 @@ class RemoteThreadScope(RemoteScope, AsyncThreadScope):
     stats = sent(AsyncThreadScope.stats)
     settings = sent(AsyncThreadScope.settings)
     update_settings = sent(AsyncThreadScope.update_settings)
-    memories = sent(AsyncThreadScope.memories)
 
     def __init__(self, http: Http, local: AsyncThreadScope) -> None:
         super().__init__(
@@ -339,7 +339,7 @@ async def _stream(scope: RemoteScope, given: Mapping[str, Any]) -> AsyncIterator
     try:
         if "filters" in rest:
             rest["filters"] = _filter_sent(rest["filters"], in_query=False)
-        body = _body(scope, _ENDPOINT_OF[Scope.context], rest)
+        body = _body(scope, _CONTEXT, rest)
         async for line in scope._http.lines("/v1/context/stream", user_id=scope.user_id, body=body):
             section = ContextSection.model_validate_json(line, extra="ignore")
             yield section

@@ -238,8 +238,36 @@ class Scope:
             StoreUnavailable: if every part of the search failed, or all of it took longer than
                 `RecallSettings.read_timeout`.
         """
-        where = (self.user_id,) if self.thread_id is None else (self.user_id, self.thread_id)
-        return await find_too(self._runtime, where, query, limit, filters, self._asked, groups)
+        return await find_too(self._runtime, self._where, query, limit, filters, self._asked, groups)
+
+    @audited(changes=False)
+    async def memories(
+        self,
+        *,
+        types: Sequence[str] | None = None,
+        include_superseded: bool = False,
+        as_of: datetime | None = None,
+        before: datetime | None = None,
+        limit: int | None = None,
+        filters: Filter | Mapping[str, Any] | None = None,
+        cursor: str | None = None,
+    ) -> Page[Memory]:
+        """The user's memories, or those that come from the thread, newest first; by default those that are current.
+
+        Args:
+            types: Only these types (fact, episodic, procedural, reflection, or another system's names for them).
+            include_superseded: Includes memories that were replaced.
+            as_of: Lists what was true at this time, instead of now.
+            before: Only memories from before this time.
+            limit: The page size. Memories with the same time come together, so a page may hold a few more.
+            filters: Only memories that match, without chunks (see `Filter`).
+            cursor: Where the page begins: the `next` of the page before, of a call with the same arguments.
+
+        Raises:
+            InvalidInput: for an unknown type, a filter, time or cursor that cannot be read, or a limit below 1.
+        """
+        start, options = Start(before, cursor, limit), (types, as_of, filters)
+        return await listed(self._runtime, self._where, start, *options, include_superseded=include_superseded)
 
     @audited(changes=False, operation="search_memory", patient=True)
     async def context(
@@ -314,6 +342,10 @@ class Scope:
     @property
     def _runtime(self) -> Runtime:
         return self._home.runtime
+
+    @property
+    def _where(self) -> tuple[str, ...]:
+        return (self.user_id,) if self.thread_id is None else (self.user_id, self.thread_id)
 
     async def _rules(self) -> Rules:
         store, policy = self._runtime.store, self._runtime.tools.policy

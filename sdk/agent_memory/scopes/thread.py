@@ -10,11 +10,8 @@ from agent_memory.forgetting.deletion import delete_chunks
 from agent_memory.forgetting.pop import take_back
 from agent_memory.forgetting.tombstones import sent_again
 from agent_memory.models import (
-    Filter,
     ForgetReceipt,
     LiveView,
-    Memory,
-    Page,
     Part,
     ProcessResult,
     Receipt,
@@ -29,7 +26,7 @@ from agent_memory.models import (
 from agent_memory.rules.switches import Asked, known_rules
 from agent_memory.runtime import Home
 from agent_memory.scopes.forgetting import ForgetRequest, delete_thread, forget, make_place
-from agent_memory.scopes.scope import Scope, Start, audited, listed
+from agent_memory.scopes.scope import Scope, audited
 from agent_memory.scopes.shared import check_recent, count_stats, settings_changes, turn_inputs
 from agent_memory.steps import live_view
 from agent_memory.steps.table import ThreadStep, check_option, check_step
@@ -198,35 +195,6 @@ class AsyncThreadScope(Scope):
         for step in covered_by:
             check_step("thread", step)
         return await live_view.retire(self._runtime.store, self.user_id, self.thread_id, through, covered_by)
-
-    @audited(changes=False)
-    async def memories(
-        self,
-        *,
-        types: Sequence[str] | None = None,
-        include_superseded: bool = False,
-        as_of: datetime | None = None,
-        before: datetime | None = None,
-        limit: int | None = None,
-        filters: Filter | Mapping[str, Any] | None = None,
-        cursor: str | None = None,
-    ) -> Page[Memory]:
-        """The memories that come from this thread, newest first.
-
-        Args:
-            types: Only these types (fact, episodic, procedural, reflection, or another system's names for them).
-            include_superseded: Includes memories that were replaced.
-            as_of: Lists what was true at this time, instead of now.
-            before: Only memories from before this time.
-            limit: The page size. Memories with the same time come together, so a page may hold a few more.
-            filters: Only memories that match, without chunks (see `Filter`).
-            cursor: Where the page begins: the `next` of the page before, of a call with the same arguments.
-
-        Raises:
-            InvalidInput: for an unknown type, a filter, time or cursor that cannot be read, or a limit below 1.
-        """
-        where, start = (self.user_id, self.thread_id), Start(before, cursor, limit)
-        return await listed(self._runtime, where, start, types, as_of, filters, include_superseded=include_superseded)
 
     @audited(changes=False)
     async def summary(self) -> ThreadSummary | None:

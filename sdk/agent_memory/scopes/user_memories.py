@@ -13,11 +13,9 @@ from agent_memory.models import (
     Changes,
     Entity,
     EntityView,
-    Filter,
     ForgetReceipt,
     Memory,
     MemoryChange,
-    Page,
     Provenance,
 )
 from agent_memory.recall.provenance import read_entities, read_entity, why
@@ -33,7 +31,7 @@ from agent_memory.remembering.by_hand import (
 )
 from agent_memory.rules.keeping import check_expiry, keep_within, require_room
 from agent_memory.scopes.forgetting import ForgetRequest, forget
-from agent_memory.scopes.scope import Scope, Start, audited, listed
+from agent_memory.scopes.scope import Scope, audited
 from agent_memory.screening.review import approve, check_waits, set_aside, waiting
 from agent_memory.store.changes import read_changes
 from agent_memory.store.documents import check_json
@@ -51,35 +49,6 @@ RememberedType = Literal["fact", "procedural", "episodic"]
 
 class UserMemories(Scope):
     """Lists, writes, reads, corrects, reviews and follows the memories of one user."""
-
-    @audited(changes=False)
-    async def memories(
-        self,
-        *,
-        types: Sequence[str] | None = None,
-        include_superseded: bool = False,
-        as_of: datetime | None = None,
-        before: datetime | None = None,
-        limit: int | None = None,
-        filters: Filter | Mapping[str, Any] | None = None,
-        cursor: str | None = None,
-    ) -> Page[Memory]:
-        """The user's memories, newest first; by default those that are current.
-
-        Args:
-            types: Only these types (fact, episodic, procedural, reflection, or another system's names for them).
-            include_superseded: Includes memories that were replaced.
-            as_of: Lists what was true at this time, instead of now.
-            before: Only memories from before this time.
-            limit: The page size. Memories with the same time come together, so a page may hold a few more.
-            filters: Only memories that match, without chunks (see `Filter`).
-            cursor: Where the page begins: the `next` of the page before, of a call with the same arguments.
-
-        Raises:
-            InvalidInput: for an unknown type, a filter, time or cursor that cannot be read, or a limit below 1.
-        """
-        start, options = Start(before, cursor, limit), (types, as_of, filters)
-        return await listed(self._runtime, (self.user_id,), start, *options, include_superseded=include_superseded)
 
     @audited(changes=True, operation="create_memory")
     async def remember(
