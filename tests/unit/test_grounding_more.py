@@ -75,7 +75,7 @@ def test_wrong_memories_of_later_rounds_are_refused_or_wait_for_a_person():
         for case in UNSEEN
         if not reasons(case, case["bad"], case["quote"], case["refs"]) and not find_instructions(case["turns"][-1][2])
     ]
-    assert len(kept) <= 7, (Counter(name for name, _ in kept), kept)
+    assert len(kept) <= 3, (Counter(name for name, _ in kept), kept)
 
 
 def test_right_memories_of_later_rounds_are_kept():
@@ -128,7 +128,7 @@ def test_no_right_memory_of_the_hard_rounds_is_lost_and_few_get_other_words():
     found = [reasons(case, case["good"], case["quote"], case["refs"], case.get("time_phrase")) for case in right]
     other = [why for one in found for why in one]
     assert all("own words" in why for why in other), other
-    assert len(other) <= 25, other
+    assert len(other) <= 22, other
 
 
 def test_most_wrong_memories_of_the_hard_rounds_are_not_kept():
@@ -138,7 +138,7 @@ def test_most_wrong_memories_of_the_hard_rounds_are_not_kept():
         for case in wrong
         if not reasons(case, case["bad"], case["quote"], case["refs"]) and not find_instructions(case["turns"][-1][2])
     ]
-    assert len(kept) <= 31, (len(kept), kept)
+    assert len(kept) <= 10, (len(kept), kept)
 
 
 ADVERSARY = [
@@ -167,6 +167,31 @@ def test_few_wrong_memories_of_an_adversary_are_kept(cases: list[dict[str, Any]]
 def test_no_right_memory_beside_an_adversarys_is_lost_and_few_get_other_words(cases: list[dict[str, Any]], most: int):
     right = [case for case in cases if "good" in case]
     found = [reasons(case, case["good"], case["quote"], case["refs"], case.get("time_phrase")) for case in right]
+    other = [why for one in found for why in one]
+    assert all("own words" in why for why in other), other
+    assert len(other) <= most, other
+
+
+LANGUAGES = [
+    json.loads(line) for line in PLACE.with_name("answers-languages.jsonl").read_text(encoding="utf-8").splitlines()
+]
+"""Tense, habit, "not" and doubt in six languages. At first sight 35 of 89 wrong memories of the first round were caught
+and 7 of 112 right ones got other words; of the second round, written after the rules, 31 of 38 and 4 of 46."""
+
+
+@pytest.mark.parametrize(("number", "most"), [(1, 3), (2, 5)])
+def test_few_wrong_memories_in_six_languages_are_kept(number: int, most: int):
+    wrong = [case for case in LANGUAGES if case["round"] == number and "bad" in case]
+    kept = [
+        (case["class"], case["bad"]) for case in wrong if not reasons(case, case["bad"], case["quote"], case["refs"])
+    ]
+    assert len(kept) <= most, kept
+
+
+@pytest.mark.parametrize(("number", "most"), [(1, 1), (2, 2)])
+def test_no_right_memory_in_six_languages_is_lost_and_few_get_other_words(number: int, most: int):
+    right = [case for case in LANGUAGES if case["round"] == number]
+    found = [reasons(case, case["good"], case["quote"], case["refs"]) for case in right]
     other = [why for one in found for why in one]
     assert all("own words" in why for why in other), other
     assert len(other) <= most, other

@@ -17,6 +17,7 @@ from agent_memory.text.dates import CALENDAR, DAY_NAMES, MONTH_NAMES
 from agent_memory.text.figures import NUMBERS
 from agent_memory.text.names import names
 from agent_memory.text.patterns import WORD, linear
+from agent_memory.text.people import SAME_KIN
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stop_words import SMALL_WORDS
 
@@ -61,7 +62,7 @@ def out_of_place(content: str, quoted: str) -> str | None:
         or _counted(content, quoted)
         or _moved(content, quoted)
         or _crossed(content, quoted)
-        or _other_half(content, quoted)
+        or next((why for part in content.split(" and ")[:_MOST] if (why := _other_half(part, quoted))), None)
     )
 
 
@@ -79,13 +80,18 @@ def _crossed(content: str, quoted: str) -> str | None:
     homes = [text for found, text in parts if figures <= found]
     rivals = [text for found, text in parts if found and figures.isdisjoint(found)]
     for rival in rivals if len(homes) == 1 and _told(homes[0]) else ():
-        own, other = _told(homes[0]) - _told(rival), _told(rival) - _told(homes[0])
+        # "230 guests were invited, 180 came"
+        counted = _stems(_COUNTED.findall(_spelt(homes[0]))) if rival.strip()[:1].isdigit() else frozenset[str]()
+        own, other = _told(homes[0]) - _told(rival) - counted, _told(rival) - _told(homes[0])
         named = [_stems(one for one in _anchors(text, inside=True) if one.isalpha()) for text in (homes[0], rival)]
         if _begins(content, rival) and not _begins(content, homes[0]) and not claim & _stems([_head(homes[0])]):
             return f"{min(figures)} was said of something else"
         if claim & other and (not _meets(claim, own) or (named[0] and claim & named[1] and claim.isdisjoint(named[0]))):
             return f"{min(figures)} was said of something else"
     return None
+
+
+_COUNTED = linear(r"\d\s(\p{L}+)")
 
 
 def _head(text: str) -> str:
@@ -217,7 +223,8 @@ def _meets(told: frozenset[str], about: frozenset[str]) -> bool:
 
 
 def _told(part: str) -> frozenset[str]:
-    return frozenset(word for word in content_words(words_of(part)) if not word.isdigit())
+    words = [SAME_KIN.get(word.removesuffix("'s"), word) for word in words_of(part)]
+    return frozenset(word for word in content_words(words) if not word.isdigit())
 
 
 def _anchors(part: str, *, inside: bool = False) -> frozenset[str]:

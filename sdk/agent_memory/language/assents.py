@@ -10,13 +10,12 @@ import re
 from collections.abc import Sequence
 
 from agent_memory.language.clauses import content_words
-from agent_memory.language.polarity import CLAUSE, words_of
+from agent_memory.language.polarity import NEGATORS, words_of
 from agent_memory.language.said_dates import Spoken
-from agent_memory.language.tenses import is_english
+from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import linear
 from agent_memory.text.sentences import sentences
 
-_YOU = frozenset("you you're you've your du dein deine sie ihr vous votre tu tus su".split())
 _REPLY = frozenset(
     """yes yeah yep yup right exactly correct sure true indeed absolutely definitely ok okay fine done agreed perfect
     that's thats ja genau stimmt oui exact sí si claro vale sim certo no nope nah""".split()
@@ -36,28 +35,10 @@ def not_agreed(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -
     if not by_user or not by_agent:
         return None
     return (
-        _only_asked(content, by_user, by_agent)
-        or _deferred(content, by_user, by_agent, [turn.text for turn in ahead if turn.is_user])
+        _deferred(content, by_user, by_agent, [turn.text for turn in ahead if turn.is_user])
+        or _denied_value(content, by_user, by_agent)
         or _not_the_question(content, cited, ahead)
     )
-
-
-def _only_asked(content: str, by_user: Sequence[str], by_agent: Sequence[str]) -> str | None:
-    """Finds what the agent said of "you" if the user neither repeated nor confirmed it."""
-    replies = [words_of(text)[:1] for text in by_user]
-    if any(not _REPLY.isdisjoint(first) for first in replies) or any(len(words_of(text)) < 4 for text in by_user):
-        return None
-    told = content_words(words_of(content))
-    if any(told & content_words(words_of(text)) for text in by_user):
-        return None
-    for text in by_agent:
-        for sentence in sentences(text):
-            if any(
-                len(told & content_words(part)) >= 2 and not _YOU.isdisjoint(part)
-                for part in map(words_of, CLAUSE.split(sentence))
-            ):
-                return "only the agent asked it" if sentence.rstrip().endswith("?") else "only the agent said it"
-    return None
 
 
 _DEFERS = linear(
@@ -97,6 +78,15 @@ def _deferred(content: str, by_user: Sequence[str], by_agent: Sequence[str], ear
     return None
 
 
+def _denied_value(content: str, by_user: Sequence[str], by_agent: Sequence[str]) -> str | None:
+    """Finds a figure that only the agent said, if the user's reply denies something and the claim does not."""
+    reply = words_of(" ".join(by_user))
+    told = [word for word in words_of(content) if word[:1].isdigit() and word not in reply]
+    known = words_of(" ".join(by_agent))
+    denies = _REPLY.isdisjoint(reply[:1]) and NEGATORS.isdisjoint(words_of(content)) and not NEGATORS.isdisjoint(reply)
+    return "the user did not agree to it" if denies and any(word in known for word in told) else None
+
+
 _BARE = frozenset("yes yeah yep sure ok okay please thing do that sounds good great fine of course".split())
 _TAKING_UP = frozenset("it that this them these those one so ahead".split())
 """Words with which a question takes up what was said before it: "shall I book it?"."""
@@ -112,7 +102,7 @@ def _not_the_question(content: str, cited: Sequence[Spoken], ahead: Sequence[Spo
     asked = [one for turn in before if not turn.is_user for one in sentences(turn.text) if one.rstrip().endswith("?")]
     question = words_of(asked[-1]) if asked else []
     about = content_words(question)
-    if len(about) < 2 or not is_english(question) or not _TAKING_UP.isdisjoint(question):
+    if len(about) < 2 or is_foreign(asked[-1]) or not _TAKING_UP.isdisjoint(question):
         return None
     told = content_words([word for word in words_of(content) if word not in _OPENS])
     return "it was not the question" if told and told.isdisjoint(about) else None

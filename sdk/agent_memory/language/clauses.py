@@ -14,9 +14,9 @@ from functools import lru_cache
 
 from agent_memory.language.offline.text import stem as lemma
 from agent_memory.language.offline.verbs import is_past
-from agent_memory.language.polarity import CLAUSE, NEGATORS, without_may, words_of
+from agent_memory.language.polarity import CLAUSE, HEDGES, NEGATORS, without_may, words_of
 from agent_memory.text.patterns import WORD, linear
-from agent_memory.text.people import KIN
+from agent_memory.text.people import KIN, SAME_KIN
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
 
@@ -96,8 +96,9 @@ def _parsed(text: str) -> Iterator[Clause]:
             elif words[0] in SELF or not words[0].endswith(("s", "ed")):
                 party = owner = None
             earlier, (mood, governed, verb) = mood, _mood(part)
-            if frame or (mood is None and joined and words[0] not in SELF | PRONOUNS):
-                # "We might sell the car and the boat."
+            governs = (joined and words[0] not in SELF | PRONOUNS) or (earlier and _depends(words))
+            if frame or (mood is None and governs):
+                # "We might sell the car and the boat.", "Ich überlege, den Kurs abzubrechen."
                 mood, governed = frame or earlier, content_words(words)
             at = sentence if part in sentence[: len(part) + 3] else part
             asked = surprised or (asks and _asks(at, words))
@@ -114,6 +115,14 @@ def _parts(sentence: str) -> Iterator[tuple[bool, str]]:
 
 
 _AND = frozenset("and und et y e".split())
+
+
+def _depends(words: Sequence[str]) -> bool:
+    """Whether a clause depends on the one before it: "ob …", "… zu gehen"."""
+    return words[0] in _SUBORDINATING or "zu" in words[-2:] or (words[-1].endswith("en") and "zu" in words[-1][2:6])
+
+
+_SUBORDINATING = frozenset("ob dass whether that of dat que si che se".split())
 
 
 def _mood(part: str) -> tuple[str | None, frozenset[str], str]:
@@ -162,7 +171,7 @@ _MOODS = {
     r"choose|pick|give|keep|find|say|never|not|still|probably)|would(?:\s+(?:not|never|have|probably|be|still))*\s+\p{L}+|if\s+(?:i|we|he|she|they|it|you)\s+"
     r"(?:had|were|won|could|knew|lived|did)|had\s+(?:i|we|he|she|they)|let['’]s\s+say|imagine|suppose|supposing|assuming|"
     r"hypothetically|what\s+if|angenommen|würden?|hätten?|wären?|bräuchten?|stell\s+dir\s+vor|supongamos|imagínate|"
-    r"(?:habría|tendría|sería|haría|iría|compraría|tuviera|tuviese|fuera)|supposons|imaginons|"
+    r"(?:habría|tendría|sería|haría|iría|compraría|tuviera|tuviese)|supposons|imaginons|"
     r"\p{L}+(?:rais|rions|raient)|serait|aurait|si\s+j['’](?:avais|étais)|mettiamo|\p{L}+(?:rebbe|rebbero|remmo)|"
     r"se\s+(?:avessi|fossi)|teria|seria|se\s+eu",
     "ahead": r"tomorrow|next\s+(?:week|month|year|spring|summer|autumn|fall|winter)|"
@@ -172,7 +181,8 @@ _MOODS = {
     r"in\s+case\s+(?:i|we|he|she|they)|i\s+wonder\s+(?:how|what|when|where|who|why|which)|hesitating|hésit(?:e|ons|es)|dudo|dudamos|schwanken?|"
     r"leaning\s+towards?|(?:i|we)\s+(?:seem|vaguely)|podría\s+ser|may|"
     r"\p{L}+\s+could|considering|(?:thinking|thought)\s+(?:of|about)|tempted|toying|könnten?|"
-    r"pourrai[st]|podrí?an?|potrebbe|poderia",
+    r"pourrai[st]|podrí?an?|potrebbe|poderia|(?:estoy|estamos)\s+pensando|(?:sto|stiamo)\s+pensando|pens(?:o|iamo)\s+di|"
+    r"(?:estou|estamos)\s+(?:a\s+pensar|pensando)|twijfel(?:en)?|overwe(?:eg|gen)|(?:ik|we)\s+den(?:k|ken)\s+erover",
     "supposed": r"it\s+(?:seems|looks|sounds|appears)\s+(?:like|as|that)|not\s+(?:a\s+hundred\s+percent|100\s?%)|"
     r"(?:have|got)\s+a\s+(?:feeling|hunch)|ich\s+habe\s+das\s+gefühl|"
     r"j['’]ai\s+l['’]impression|me\s+da\s+que|(?:pretty|fairly|almost|reasonably|half)\s+(?:sure|certain)|"
@@ -189,7 +199,8 @@ _MOODS = {
     r"je\s+(?:crois|pense|suppose)|j['’]imagine|il\s+paraît|peut-être|probablement|sans\s+doute|"
     r"(?:yo\s+)?(?:creo|supongo|pienso)\s+que|al\s+parecer|por\s+lo\s+visto|dicen\s+que|se\s+dice|quizás?|tal\s+vez|"
     r"a\s+lo\s+mejor|probablemente|parece|credo|penso\s+che|forse|pare|acho|talvez|misschien|"
-    r"ik\s+denk",
+    r"ik\s+denk|(?:il|me)\s+(?:me\s+)?(?:semble|parece)|mi\s+(?:sa\s+che|sembra)|volgens\s+mij|"
+    r"nicht\s+(?:ganz\s+)?sicher|niet\s+zeker|no\s+(?:estoy|está)\s+segur[oa]|não\s+tenho\s+(?:a\s+)?certeza",
 }
 _TRIGGERS = {
     mood: linear(rf"(?:^|\b|\s)(?:{_MOODS[mood]})(?:\b|\s|$)", re.IGNORECASE)
@@ -204,6 +215,11 @@ _IRONIC = linear(
 )
 _FRAMES = {
     "ironic": _IRONIC,
+    "supposed": linear(
+        r"\bnot\s+(?:(?:a\s+hundred|100)\s*(?:percent|%)|(?:entirely|totally|completely|quite|very)?\s*(?:sure|certain))"
+        r"\s+(?:on|about|of)\s+(?:this|that|it)\b",
+        re.IGNORECASE,
+    ),
     "imagined": linear(
         r"^\W*(?:(?:let['’]s\s+)?pretend\b|in\s+(?:the|my|our|this|a)\s+(?:novel|story|play|film|movie|script|sketch|dream)"
         r"\b)",
@@ -256,6 +272,9 @@ _LEADING = frozenset(
     y pero porque et mais parce e ok plus apparently hey""".split()
 )
 _NOBODY = frozenset("here's there's that's what's it's who's where's how's let's everything's nothing's".split())
+_OF = frozenset("of de d' von di da van".split())
+_POSSESSIVES = frozenset("my our meiner unserer meinem unserem ma mon mes notre mi mis mia mio mijn minha meu".split())
+_AS_NAMES = frozenset([*SAME_KIN, "oma", "opa", "maman"])
 _IS_BEHIND = frozenset(
     "a an the on in at not no been got getting going from very so too always never really also back still just".split()
 )
@@ -270,14 +289,16 @@ def _party(words: Sequence[str], part: str, *, joined: bool) -> tuple[str, str |
     for at, word in enumerate(words[:5]):
         base = word.removesuffix("'s")
         base = base if base in KIN else base.removesuffix("s")
-        owns = word.endswith("'s") and words[at + 1 : at + 2] and words[at + 1] not in _IS_BEHIND
+        owns = word.endswith("'s") and words[at + 2 : at + 3] and words[at + 1] not in _IS_BEHIND
         if base not in KIN or owns:
             continue
         ahead = words[:at]
+        if 1 < at <= 4 and ahead[-1] in _POSSESSIVES and ahead[-2] in _OF:  # "la prof de ma fille"
+            return ahead[-3], word
         possessors = [one.removesuffix("'s") for one in ahead if one.endswith("'s")]
         if possessors and at <= 3:
             return word, possessors[-1]
-        if ahead and ahead[0] in _MINE and at <= 3:
+        if (ahead[0] in _MINE and at <= 3) if ahead else base in _AS_NAMES:
             return word, None
     first, second = [*words, "", ""][:2]
     if first in THEIRS:  # "her blood pressure is all over the place"
@@ -295,7 +316,7 @@ def _party(words: Sequence[str], part: str, *, joined: bool) -> tuple[str, str |
     if (
         is_name
         and not is_verb
-        and first not in SMALL_WORDS | FUNCTION_WORDS
+        and first not in SMALL_WORDS | FUNCTION_WORDS | HEDGES
         and (is_past(second) or second in OF_PEOPLE or (second.endswith("s") and len(second) > 4))
     ):
         return first, first

@@ -15,7 +15,7 @@ _MARKER = linear(
     r"\s*[,;–—…-]+\s*(?:(?:no|wait|sorry|actually),?\s+)?(no,? espera|nein,? warte|no|nein|non|wait|sorry|scratch that|"
     r"make that|i mean|i meant|or rather|correction|warte|quatsch|ich meine|ich meinte|besser gesagt|vielmehr|"
     r"entschuldigung|perdón|digo|mejor dicho|quiero decir|pardon|je veux dire|plutôt|scusa|anzi|volevo dire)"
-    r"\s*[,:;–—…]*\s+",
+    r"\s*[,:;–—…]*\s+|\s(no,? sorry|no,? wait|scratch that|make that|sorry,? i mean)\s",
     re.IGNORECASE,
 )
 _BARE = frozenset({"no", "nein", "non"})
@@ -39,7 +39,7 @@ def corrected(text: str) -> str:
         done.append(near[:-_REACH])
         near, at = near[-_REACH:], max(at, marker.start())
         after = text[marker.end() : marker.end() + _REACH]
-        if found := _taken_back(near, after, bare=marker[1].casefold() in _BARE):
+        if found := _taken_back(near, after, bare=(marker[1] or "").casefold() in _BARE):
             near, at = found[0], marker.end() + found[1]
     return "".join([*done, near, text[at:]])
 

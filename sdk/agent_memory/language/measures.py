@@ -37,6 +37,22 @@ def _in_several_words(text: str) -> Iterator[str]:
             done, group, several = 0, number, False
 
 
+def with_digits(text: str) -> str:
+    """A text with numbers in digits that were dictated digit by digit: "four oh double one" is 4011."""
+    return _DICTATED.sub(lambda run: _digits(run[0]), text)
+
+
+def _digits(run: str) -> str:
+    found, times = "", 1
+    for word in run.casefold().split():
+        times, digit = _REPEATED.get(word, 1), str(NUMBERS.get(word, 0)) * times
+        found += "" if word in _REPEATED else digit
+    return found
+
+
+_REPEATED = {"double": 2, "triple": 3}
+_SPOKEN_DIGIT = r"(?:(?:double|triple)\s)?(?:oh|zero|one|two|three|four|five|six|seven|eight|nine)"
+_DICTATED = linear(rf"\b{_SPOKEN_DIGIT}(?:\s{_SPOKEN_DIGIT}){{2,}}\b", re.IGNORECASE)
 _SPELT_SCALES = frozenset("hundred thousand million billion".split())
 _SPELT_PARTS = _SPELT_SCALES | {word for word, number in NUMBERS.items() if number >= 20}
 """Words of which a number of several words has one."""

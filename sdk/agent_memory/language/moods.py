@@ -11,13 +11,13 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from agent_memory.language.clauses import OWN, Clause, clauses_of, content_words, homes_of, is_about_user
+from agent_memory.language.clauses import OWN, SELF, Clause, clauses_of, content_words, homes_of, is_about_user
 from agent_memory.language.offline.text import stem as lemma
 from agent_memory.language.offline.verbs import is_past
 from agent_memory.language.polarity import HEDGES, without_may, words_of
+from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import linear
 from agent_memory.text.sentences import sentences
-from agent_memory.text.stop_words import SMALL_WORDS
 
 _HAS_TO = linear(r"\b(?:has|have|needs?)\s+to\b")
 _MARKS = HEDGES | frozenset(
@@ -40,7 +40,8 @@ _MARKS = HEDGES | frozenset(
     veut prévoit pourrait demande doit devrait croit pense suppose souhaite espère voudrait aimerait envisage peut
     paraît semblerait probablement ira compte faut
     vuole vorrebbe pensa crede deve dovrebbe forse chiede potrebbe spera intende sembra
-    quer gostaria acha pensa deve talvez pergunta pretende espera parece""".split()
+    quer gostaria acha pensa deve talvez pergunta pretende espera parece
+    pensando pensent songe twijfelt overweegt denkt sicher zeker seguro segura incerto""".split()
 )
 """Words with which a claim says that it is a plan, a wish or a guess."""
 _SETTLED = frozenset(
@@ -85,7 +86,7 @@ def changed_mood(content: str, cited: Sequence[str], speaker: str) -> str | None
             len(cited) == 1
             and all(clause.asked and _restates(told, clause, 1 if alone else 2) for clause in homes)
             # A word that the question has does not say that it is one: "does the Pro plan include it?"
-            and all((_MARKS - _SETTLED - _FUTURE).isdisjoint(_beside(words, clause)) for clause in homes)
+            and all(_reported(clause).isdisjoint(_beside(words, clause)) for clause in homes)
         ):
             return "it was asked, not stated"
         if all(_changed(words, told, clause) and _marks(clause).isdisjoint(words) for clause in homes):
@@ -103,24 +104,37 @@ def changed_mood(content: str, cited: Sequence[str], speaker: str) -> str | None
     return "it was not said to be over" if _is_over_too_soon(words, cited) else None
 
 
+def _reported(clause: Clause) -> frozenset[str]:
+    """The words with which a claim may report a question. One that names nobody tells of no plan of who asks."""
+    return _MARKS - _SETTLED - _FUTURE - (_PLANS if SELF.isdisjoint(clause.words) else frozenset())
+
+
+_PLANS = frozenset("plan plans planned planning plant planen planea prévoit pianifica planeja".split())
 _MOST_PARTS = 4
 """Parts of a claim, joined by "and", that are compared on their own. A choice."""
 
 
 def _is_over_too_soon(words: Sequence[str], cited: Sequence[str]) -> bool:
-    """Whether a claim says in English that the user did something, although the turns have no verb in the past."""
-    verb = next((word for word in words[1:3] if word not in _ADVERBS), "") if words[:1] == ["user"] else ""
-    passive = any(one in ("was", "were") and is_past(word) for one, word in pairwise(words))
-    if not passive and (not is_past(verb) or verb in _EMPTY_PASTS):
+    """Whether a claim says in English that something was done, although the turns have no verb in the past."""
+    known = [word for text in cited for word in words_of(text)]
+    said = [word for one, word in pairwise(["", *known]) if one not in _TO_BE_DONE]
+    if any(map(is_foreign, cited)) or not _SAME.isdisjoint(said):  # "cut" may be past
         return False
-    if verb in _CHOSEN | {"picked", "selected"} and any("let's" in words_of(text) for text in cited):
+    if not _PAST_SIGNS.isdisjoint(said) or any(is_past(word) or word.endswith(_DONE) for word in said):
         return False
-    said = [word for text in cited for one, word in pairwise(["", *words_of(text)]) if one not in _TO_BE_DONE]
-    if len(SMALL_WORDS.intersection(said)) < 2 or not _SAME.isdisjoint(said):  # not in English, or it may be past
+    start = words[1:_FAR]
+    verb = next((word for word in start[:2] if word not in _ADVERBS), "") if words[:1] == ["user"] else ""
+    if verb in _CHOSEN | {"picked", "selected"} and "let's" in known:
         return False
-    return _PAST_SIGNS.isdisjoint(said) and not any(is_past(word) or word.endswith(_DONE) for word in said)
+    told = [] if not _NOT_DONE.isdisjoint(start) else [word for word in start if is_past(word)]
+    told = [word for word in told if word not in _EMPTY_PASTS]
+    return verb in told or not set(map(lemma, told)).isdisjoint(map(lemma, known))
 
 
+_NOT_DONE = frozenset("be been is are to wants should feels".split())
+"""Words of a claim before a participle of something that nobody has done yet."""
+_FAR = 6
+"""Words at a claim's beginning among which its verb is searched. A choice."""
 _ADVERBS = frozenset("just already recently also finally once".split())
 _TO_BE_DONE = frozenset("get gets getting be".split())
 """Words before a participle of something that is still to come: "gets delivered on Monday"."""
@@ -149,7 +163,7 @@ _CHOSEN = frozenset("decided chose determined committed agreed promised".split()
 
 
 _JOKING = frozenset("ironic ironically sarcastic sarcastically jokes joked joking complains complained annoyed".split())
-_DUE = frozenset("must due".split())
+_DUE = frozenset("must due policy rule require requires required requirement".split())
 
 
 def _beside(words: Sequence[str], clause: Clause) -> list[str]:

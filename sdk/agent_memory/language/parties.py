@@ -7,7 +7,7 @@ Render" has a direction.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from agent_memory.language.clauses import (
     ADDRESSING,
@@ -24,7 +24,8 @@ from agent_memory.language.clauses import (
 from agent_memory.language.offline.text import stem as lemma
 from agent_memory.language.offline.verbs import is_past
 from agent_memory.language.polarity import CLAUSE, words_of
-from agent_memory.text.people import KIN
+from agent_memory.text.names import names
+from agent_memory.text.people import KIN, SAME_KIN
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
 
@@ -62,9 +63,21 @@ def of_bystander(content: str, cited: Sequence[str], speaker: str) -> str | None
         speaker: the last speaker's name in small letters, or "user".
     """
     words = words_of(content)
+    others = [name for name in names(content) if any(name in text for text in cited)]
+    if is_about_user(words) and not others and (KIN | _THEM).isdisjoint(_bases(words)):
+        # "weil er krank war": the pronoun can only mean the user.
+        for part in CLAUSE.split(content):
+            if not PRONOUNS.isdisjoint(words_of(part)[:2]):
+                rest = " ".join(word for word in words_of(part) if word not in PRONOUNS)
+                if why := of_bystander(f"User {rest}", cited, speaker):
+                    return why
     subject = words[0] if words else ""
     about_speaker = is_about_user(words) or subject == speaker
-    if not words or subject.endswith("'s") or not KIN.isdisjoint(_bases(words[:_SUBJECT])):
+    start = words[:_SUBJECT]
+    if is_about_user(words):
+        start = list(takewhile(lambda word: word not in _VERBS, start))
+    kin = KIN & _bases(words[:2])
+    if not kin and (not words or subject.endswith("'s") or not KIN.isdisjoint(_bases(start))):
         return None
     told = content_words(words) - content_words([speaker, subject])
     clauses = [clause for text in cited for clause in clauses_of(text)]
@@ -76,14 +89,17 @@ def of_bystander(content: str, cited: Sequence[str], speaker: str) -> str | None
         return None
     named = {word[:4] for word in words}
     for home in homes if most else clauses:
+        if kin and home.owner not in kin:
+            return None
         if home.party in PRONOUNS and not enough:
             return None
         if home.party is None or home.party[:4] in named:
             return None
         behind = home.words[home.words.index(home.party) + 1 :] if home.party in home.words else home.words
-        if not (SELF if home.party in PRONOUNS else SELF - _POSSESSIVES).isdisjoint(behind):
+        own = SELF if home.party in PRONOUNS else SELF - _POSSESSIVES - (_ME if behind[:1] == ("who",) else frozenset())
+        if not own.isdisjoint(behind):
             return None
-        if not about_speaker and subject != home.owner:
+        if not kin and not about_speaker and subject != home.owner:
             return None
         if home.party == home.owner and (home.party == speaker or not about_speaker):
             return None
@@ -93,6 +109,7 @@ def of_bystander(content: str, cited: Sequence[str], speaker: str) -> str | None
 
 _SUBJECT = 4
 """Words at a claim's beginning that may say whom it is about: "User's older sister". A choice."""
+_VERBS = frozenset("is are was were has have had will would".split())
 
 
 def _bases(words: Sequence[str]) -> set[str]:
@@ -124,13 +141,15 @@ def of_another(content: str, cited: Sequence[tuple[str, str]]) -> str | None:
         subject = begins if named else subject  # "and lives in Turin" goes on about the same person
         if subject not in people:
             continue
-        shared = [one for word in words for one in content_words([word]) - beside if one in everything]
+        # "Jack works nights and Lucy the early shift" has one verb for both.
+        verb = content_words(words[1:2]) if named else frozenset[str]()
+        shared = [one for word in words for one in content_words([word]) - beside - verb if one in everything]
         own = [clause.telling for bearer, clause in known if bearer == subject]
         if any(len(stems.intersection(shared)) >= _KNOWN_WELL for stems in own):
             continue  # "the kids play football and I coach the under-tens"
         for one in shared:
             holders = [(bearer, clause) for bearer, clause in known if one in clause.telling]
-            if all(_is_of_another(bearer, clause, subject) for bearer, clause in holders):
+            if all(bearer not in words and _is_of_another(bearer, clause, subject) for bearer, clause in holders):
                 return f"it was said of {holders[0][0]}, not of {subject}"
     return None
 
@@ -144,17 +163,20 @@ def _bearer(clause: Clause, speaker: str) -> str | None:
     if clause.words[0] in _I:
         return speaker
     named = (clause.party or "").removesuffix("'s")
-    behind = clause.words[clause.words.index(named) + 1 :][:1] if named in clause.words else ()
+    words = [word.removesuffix("'s") for word in clause.words]
+    behind = ["is"] if f"{named}'s" in clause.words else words[words.index(named) + 1 :][:1] if named in words else []
     is_name = clause.party == clause.owner and any(
         is_past(word) or word in OF_PEOPLE or word in SMALL_WORDS for word in behind
     )
-    return named if named in KIN or is_name else None
+    return SAME_KIN.get(named, named) if named in KIN or is_name else None
 
 
 def _subject(words: Sequence[str]) -> str | None:
     """Whom a clause is about: its first word, or a relative of theirs ("Ana's sister")."""
     first, second = [*words, "", ""][:2]
-    return (second if second in KIN else first.removesuffix("'s")) if first.endswith("'s") else first or None
+    if first.endswith("'s") or first in _ARTICLES:
+        first = second if second in KIN else first.removesuffix("'s")
+    return SAME_KIN.get(first, first) or None
 
 
 def _is_of_another(bearer: str | None, clause: Clause, subject: str) -> bool:

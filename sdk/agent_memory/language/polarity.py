@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 
+from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import linear
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stems import stem
@@ -27,6 +28,7 @@ NEGATORS = frozenset(
     cant isnt wasnt nicht kein keine keinen keinem keiner nie niemals ohne weder nichts nunca jamás sin ni
     tampoco pas jamais sans aucun aucune non senza niet geen nooit zonder não nem sem nada rien niente nulla
     inte aldrig ingen inget inga
+    ningún ninguno ninguna nessun nessuno nessuna nenhum nenhuma nadie niemand ninguém
     utan ikke aldri intet nigdy bez не нет никогда без değil yok hiç""".split()
 )
 """Words of several languages that deny what follows."""
@@ -104,6 +106,8 @@ def added_not(content: str, said: str) -> str | None:
     """A "not" of a claim, or a word such as "forbids", that nobody said."""
     content, said = map(_with_negators, (content, said))
     plain, denied = _denied(said, NEGATORS | _AGAINST)
+    if _only_in_english(content, said):
+        return 'nobody said "not"'
     told, cut_short = telling(words_of(content)), _cut_short(said)
     if cut_short and told & cut_short:
         return None
@@ -111,6 +115,8 @@ def added_not(content: str, said: str) -> str | None:
         return 'the "not" was said of something else'
     lacking = _after_negators(content, _LACKING, most=4) if _denied(said, NEGATORS)[1] - told else []
     for after in _after_negators(content, NEGATORS, most=4):
+        if after[:1] in ([], ["sure"]) and denied:
+            continue  # "not sure whether"
         if after in lacking and after and after[0] not in plain | denied:
             continue  # "no lift" may be "without an elevator"
         known = [word for word in after if word in plain or word in denied]
@@ -119,6 +125,19 @@ def added_not(content: str, said: str) -> str | None:
     return None
 
 
+def _only_in_english(content: str, said: str) -> bool:
+    """Whether an English claim about talk in another language denies something, and the talk denies nothing."""
+    if is_foreign(content) or not is_foreign(said) or NEGATORS.isdisjoint(words_of(content)):
+        return False
+    words = words_of(said)
+    return not any(word in NEGATORS | _AGAINST or word.startswith(_AS_NOT) for word in words)
+
+
+_AS_NOT = tuple(
+    """kein nicht allerg alérg verb verw prohib interd vieta proib un in im des dés mal miss vege végé vega véga abge
+    fehl falt manq manc ontbreek kaum apenas peine amper schlecht""".split()
+)
+"""How words begin with which people say "not" in other languages."""
 _LACKING = frozenset(["without"])
 
 
@@ -135,12 +154,15 @@ def _is_moved(content: str, said: str) -> bool:
     parts = [words_of(clause) for clause in CLAUSE.split(said)] if told else []
     denied = {one for words in parts if not NEGATORS.isdisjoint(words) for one in telling(words)}
     stated = {one for words in parts if NEGATORS.isdisjoint(words) for one in telling(words)}
-    return bool(denied) and len(told & stated) >= 2 and bool(refused & stated) and told.isdisjoint(denied)
+    if not denied or not refused & stated - denied:
+        return False
+    behind = {one for after in _after_negators(said, NEGATORS, most=1) for one in after}
+    return (len(told & stated) >= 2 and told.isdisjoint(denied)) or (bool(behind) and told.isdisjoint(behind))
 
 
 def _with_negators(text: str) -> str:
     """A text with a plain negator for phrases that say "not" in several words."""
-    plain = _PHRASES.sub("not", _NO_MORE.sub(r"ne \1 pas", text))
+    plain = _PHRASES.sub("not", _NO_MORE.sub(r"ne \1 pas", _NO_DENIAL.sub(" ", text)))
     return _NOT_DONE.sub(lambda one: f"not {one[1]}" if one[1].casefold() not in _NO_DENIALS else one[0], plain)
 
 
@@ -149,6 +171,7 @@ _PHRASES = linear(
     r"passed (?:on|up)|kein(?:e|en)? mehr|nowhere near|anything but)\b",
     re.IGNORECASE,
 )
+_NO_DENIAL = linear(r"\bnothing (?:like|but)\b|\bnicht (?:nur|wahr)\b|\bniet (?:alleen|waar)\b", re.IGNORECASE)
 _NOT_DONE = linear(
     r"\b(?:(?:fail(?:s|ed)?|forgot(?:ten)?|neglect(?:s|ed)?|unable|yet) to|far from(?: being)?) (\p{L}+)", re.IGNORECASE
 )
@@ -214,7 +237,9 @@ def _denies(clause: Sequence[str], told: set[str], negators: frozenset[str]) -> 
         return False
     shared = told & telling(clause)
     behind = [one for word in clause[at + 1 :] for one in telling([word])]
-    return not shared or not shared.isdisjoint(behind[:3])
+    # "Nach Hamburg ziehen wir doch nicht", "… nicht rausgekommen"
+    last = clause[at] in ("nicht", "niet") and len(behind) <= 1
+    return not shared or last or not shared.isdisjoint(behind[:3])
 
 
 _SOFTENED = frozenset(
@@ -238,6 +263,8 @@ def _denied(text: str, negators: frozenset[str]) -> tuple[set[str], set[str]]:
     for clause in CLAUSE.split(text):
         words = words_of(clause)
         at = next((place for place, word in enumerate(words) if word in negators), len(words))
+        if words[at : at + 1] in (["nicht"], ["niet"]):  # it stands behind what it denies
+            denied |= telling(words[:at])
         plain |= telling(words[: at + 1] if _IDIOMS.isdisjoint(words) else words)
     return plain, denied
 
@@ -262,7 +289,10 @@ def _after_negators(text: str, negators: frozenset[str], most: int) -> list[list
 _RULED_OUT = linear(r"(\p{L}+) (?:is|are|was|were) (?:out|off|impossible|no good|off the table)\b")
 """Words after which something is ruled out: "Wednesdays are out"."""
 _FRENCH = linear(r"\b(?:nous|je|les|des|est|au|une|dans|avec)\b")
-_PORTUGUESE = linear(r"\b(?:numa|uma|meu|minha|[Nn]ão|[Mm]oro|[Tt]rabalho|[Tt]enho|[Ee]stou|você|pela)\b")
+_PORTUGUESE = linear(
+    r"\b(?:numa|uma|meu|minha|[Nn]ão|[Mm]oro|[Tt]rabalho|[Tt]enho|[Ee]stou|você|pela|"
+    r"[Oo]ntem|[Hh]oje|[Ee]u|\p{L}+(?:ção|ões|nho|nha))\b"
+)
 """Words that only Portuguese has; "uma" is left out, because Uma is a name."""
 
 
@@ -290,7 +320,7 @@ def _closest(parts: Mapping[tuple[str, ...], set[str]], words: Iterable[str], fe
     return [part for number, part in shared if number == most] if most >= fewest else []
 
 
-_IDIOMS = frozenset("wait believe nothing only so picture imagine regret forget doubt forgotten".split())
+_IDIOMS = frozenset("wait believe only so picture imagine regret forget doubt forgotten".split())
 """With these a "not" means yes: "can't wait", "nothing like it", "not so long ago", "not only"."""
 
 

@@ -13,7 +13,7 @@ from agent_memory.language.offline.lexicon import BASE_OR_PAST
 from agent_memory.language.offline.text import canons
 from agent_memory.language.offline.verbs import is_past
 from agent_memory.language.polarity import CLAUSE, NEGATORS, words_of
-from agent_memory.language.tenses import is_english
+from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import linear
 from agent_memory.text.people import SAME_KIN
 from agent_memory.text.sentences import sentences
@@ -84,7 +84,7 @@ _SAME_BEGINNING = 4
 def _invented(content: str, near: str, ahead: str) -> str | None:
     """Finds a reason with no word that was said, or from a later sentence, behind a deed, about something else."""
     found = [one for groups in _GIVEN.findall(content) for one in groups if one]
-    if not found or not is_english(words_of(near)):
+    if not found or is_foreign(near):
         return None
     told = _beginnings(" ".join(found).removesuffix("reasons"))
     known = _beginnings(f"{near} {ahead}")

@@ -17,7 +17,7 @@ from agent_memory.language.assents import not_agreed
 from agent_memory.language.bounds import wrong_bound
 from agent_memory.language.corrections import corrected
 from agent_memory.language.elsewhere import of_other_turn, refers_back
-from agent_memory.language.measures import unsaid_figures, wrong_unit
+from agent_memory.language.measures import unsaid_figures, with_digits, wrong_unit
 from agent_memory.language.moods import changed_mood, of_direct_speech
 from agent_memory.language.parties import of_another, of_bystander, of_speaker, turned_round
 from agent_memory.language.polarity import added_not, changed_polarity, words_of
@@ -56,12 +56,12 @@ def why_unsupported(
         ahead: the turns just ahead of them, which say what "it" or "there" means.
         time_phrase: the words of a time that the memory resolves, found in a cited turn.
     """
-    content, quote = (_TITLE.sub(r"\1", folded(text)) for text in (content, quote))
+    content, quote = map(_plain, (content, quote))
     if len(content) > LONGEST_READ:
         return _TOO_LONG
-    cited = [replace(turn, text=corrected(_TITLE.sub(r"\1", _around(folded(turn.text), quote)))) for turn in cited]
+    cited = [replace(turn, text=corrected(_around(_plain(turn.text), quote))) for turn in cited]
     quote = corrected(quote)
-    ahead = [replace(turn, text=_TITLE.sub(r"\1", folded(turn.text)[-LONGEST_READ:])) for turn in ahead]
+    ahead = [replace(turn, text=_plain(turn.text)[-LONGEST_READ:]) for turn in ahead]
     said = _spoken_in([*cited, *ahead])
     quoted = " ".join(part for turn in cited for part in sentences(turn.text) if _shares(part, quote)) or quote
     speaker = next(iter(words_of(cited[-1].name or "")), "user") if cited else "user"
@@ -90,6 +90,10 @@ def why_unsupported(
         or not_agreed(content, cited, ahead)
         or other_time(content, quoted)
     )
+
+
+def _plain(text: str) -> str:
+    return with_digits(_TITLE.sub(r"\1", folded(text)))
 
 
 def _spoken_in(turns: Sequence[Spoken]) -> str:

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from agent_memory.language.clauses import content_words
+from agent_memory.language.foreign_tenses import other_foreign_time
 from agent_memory.language.offline.text import stem as lemma
 from agent_memory.language.offline.verbs import is_past
 from agent_memory.language.polarity import NEGATORS, words_of
 from agent_memory.text.dates import DAY_NAMES, MONTH_NAMES
+from agent_memory.text.languages import ENGLISH_ALONE, is_foreign
 from agent_memory.text.people import KIN
 from agent_memory.text.sentences import sentences
-from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
 
 
 def other_time(content: str, quoted: str) -> str | None:
@@ -27,7 +28,10 @@ def other_time(content: str, quoted: str) -> str | None:
         quoted: the sentences that it quotes.
     """
     words, said = words_of(content), words_of(quoted)
-    if not is_english(said):
+    is_then = _is_then(words) or not _WHEN.isdisjoint(words)
+    if (ENGLISH_ALONE.isdisjoint(said) or is_foreign(quoted)) and (why := other_foreign_time(content, quoted, is_then)):
+        return why
+    if is_foreign(quoted) or len(said) < _FEWEST:
         return None
     told = content_words(words)
     parts = [words_of(part) for part in sentences(quoted)]
@@ -36,12 +40,8 @@ def other_time(content: str, quoted: str) -> str | None:
     return _too_often(words, said) or next((why for part in closest[:1] if (why := _still(words, part, said))), None)
 
 
-def is_english(words: Sequence[str]) -> bool:
-    """Whether words look English: more of them are small words of English than of the other languages."""
-    return sum(word in SMALL_WORDS for word in words) > sum(word in _FOREIGN for word in words)
-
-
-_FOREIGN = FUNCTION_WORDS - SMALL_WORDS
+_FEWEST = 3
+"""Words of a quote with a tense. A choice."""
 
 # --- how often ----------------------------------------------------------------------------------------------
 
@@ -111,9 +111,7 @@ _FAR = 6
 def _still(words: Sequence[str], home: Sequence[str], said: Sequence[str]) -> str | None:
     """Finds "is on sertraline" if "was" was said in the sentence that is its home, and nothing says that it lasts."""
     start = words[1:_FAR]
-    if any(word in _SAID_PAST for word in words) or any(is_past(word) for word in words[1:4]):
-        return None
-    if not _LASTING.isdisjoint(said) or any(word.endswith(("'ve", "'ll")) for word in said):
+    if _is_then(words) or not _LASTING.isdisjoint(said) or any(word.endswith(("'ve", "'ll")) for word in said):
         return None
     return (
         _only_was(words, start, home, said)
@@ -121,6 +119,11 @@ def _still(words: Sequence[str], home: Sequence[str], said: Sequence[str]) -> st
         or _only_did(start, home, said)
         or _only_did_not(words, start, home)
     )
+
+
+def _is_then(words: Sequence[str]) -> bool:
+    done = [word for ahead, word in pairwise(words[:4]) if is_past(word) and ahead not in _AM]
+    return bool(done) or not _SAID_PAST.isdisjoint(words)
 
 
 def _only_was(words: Sequence[str], start: Sequence[str], home: Sequence[str], said: Sequence[str]) -> str | None:

@@ -242,6 +242,7 @@ ADDRESSING = [
     r"\b(?:note|message|instructions?|reminder|hint) (?:to|for) (?:the |any |all |your )?(?:ai|llm|assistants?|agents?"
     rf"|models?|(?:chat)?bots?)\b[^.!?]{{0,80}}?\b{_ACTS}\b",
     rf"[\"'“«„(\n: ](?:ai|assistant|asistente|assistent|assistante?)\s*:\s*(?:please )?{_ACTS}\b",
+    rf"\b(?:important|attention|urgent|notice)\s*[:!]\s*(?:ai|assistant)\s*[,:]\s*(?:please )?{_ACTS}\b",
 ]
 """Orders to whatever model reads a text, as they stand in pasted matter."""
 
@@ -257,14 +258,17 @@ _KEEP = (
     r"|merke?|speichere?|speichern|notiere?|retiens|retenez|enregistre[rz]?|mémorise[rz]?|recuerd[ae]|guard[ae]"
     r"|memori[cz][ae]|ricorda|salva|lembre|registre)\b"
 )
-_USER = r"(?:the user|der (?:be)?nutzer|die nutzerin|el usuario|la usuaria|l['’]utilisat\w+|l['’]utente|o usuário)\b"
+_USER = (
+    r"(?:the (?:user|owner|account holder)|der (?:be)?nutzer|die nutzerin|"
+    r"el usuario|la usuaria|l['’]utilisat\w+|l['’]utente|o usuário)\b"
+)
 PLANTING = [
     rf"{_GREETING}{_MODEL}[^.!?]{{0,40}}?{_KEEP}[^.!?]{{0,40}}?\b{_USER}",
     r"(?:亲爱的|親愛的|致|给|給)[^。！？]{0,6}(?:AI|人工智能|助手|模型|机器人)[^。！？]{0,20}"
     r"(?:记住|記住|保存|存入|记录|記錄)[^。！？]{0,20}(?:用户|用戶|使用者)",
 ]
 """Greetings of a model with something to remember about "the user", as users do not call themselves."""
-PLANTING_NEEDS = r"\buser|nutzer|usuari|utilisat|utente|用户|用戶|使用者"
+PLANTING_NEEDS = r"\buser|\bowner|\bholder|nutzer|usuari|utilisat|utente|用户|用戶|使用者"
 ADDRESSING_NEEDS = r"\bai\b|llm|language|gpt|assistant|asistente|assistent|agents?|models?|bots?"
 
 # These patterns hold for every language. They are matched against whole lines.

@@ -28,6 +28,8 @@ _NEAR = {
     "last year": "letztes_jahr letzten_jahres año_pasado l'année_dernière l'an_dernier ano_passado l'anno_scorso "
     "vorig_jaar",
     "last month": "letzten_monat mes_pasado mois_dernier mês_passado mese_scorso vorige_maand",
+    "last night": "gestern_abend anoche hier_soir ieri_sera ontem_à_noite gisteravond",
+    "this year": "dieses_jahr este_año cette_année quest'anno este_ano dit_jaar",
     "last week": "letzte_woche semana_pasada semaine_dernière semana_passada settimana_scorsa vorige_week",
     "next year": "nächstes_jahr próximo_año año_que_viene l'année_prochaine l'an_prochain próximo_ano ano_que_vem "
     "l'anno_prossimo volgend_jaar",

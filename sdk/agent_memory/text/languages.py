@@ -14,9 +14,11 @@ _FOREIGN_SHARE = 0.15
 _MORE_FOREIGN = frozenset(
     """ik het een mijn niet heeft heb hebben zijn maar naar voor wij jij jullie ook nog geen wel werd wordt uit aan bij
     dat van de en zou vanaf tot graag bitte lieber gern habe wohne arbeite immer nur keine beim ab jetzt künftig gehen
-    heißt""".split()
+    heißt gestern ayer anoche ontem hoje ieri gisteren vroeger""".split()
 )
-"""Dutch function words, and more of German."""
+"""Dutch function words, more of German, and words for days."""
+ENGLISH_ALONE = SMALL_WORDS - frozenset("in is was we me no had of".split())
+"""Small words of English that none of the other languages has."""
 
 
 @lru_cache(maxsize=4096)
@@ -27,6 +29,6 @@ def is_foreign(text: str) -> bool:
     if any(char > "\u024f" and char.isalpha() for word in words for char in word):
         return True
     foreign = sum(word in FOREIGN_WORDS or word in _MORE_FOREIGN for word in words)
-    ours = sum(word in SMALL_WORDS for word in words)
+    ours = sum(word in ENGLISH_ALONE for word in words)
     accents = sum(any(char > "\x7f" for char in word[1:]) and word.islower() for word in words)
     return bool(foreign + accents > max(ours, _FOREIGN_SHARE * len(words) - 1, 0))

@@ -131,8 +131,7 @@ def _other(text: str, said_at: datetime) -> Told | None:
     plain = straighten(text).strip()
     if forms.QUOTED.search(plain) or not is_foreign(plain):
         return None
-    said = plain.casefold().split()
-    language = max(_PATTERNS, key=lambda one: sum(word in one.words for word in said))
+    language = max(_PATTERNS, key=lambda one: _likeness(plain, one))
     if language.unsure.search(plain) or language.other.search(plain):
         return None
     if happens := _event(plain, said_at, language):
@@ -142,6 +141,18 @@ def _other(text: str, said_at: datetime) -> Told | None:
     if forms.ILL.search(plain):
         return Told("fact", _IMPORTANCE["vital"], text, text)
     return Told("fact", _IMPORTANCE["fact"], text, text) if _is_told(plain, language) else None
+
+
+def _likeness(plain: str, language: _Patterns) -> int:
+    return sum(word in language.words for word in plain.casefold().split())
+
+
+def is_over(text: str) -> bool:
+    """Whether the verb of a sentence in one of these languages is a perfect or a preterite."""
+    plain = straighten(text)
+    likeness = [_likeness(plain, language) for language in _PATTERNS]
+    most = max(likeness)
+    return any(like == most and one.past.search(plain) for like, one in zip(likeness, _PATTERNS, strict=True))
 
 
 def _is_told(plain: str, language: _Patterns) -> bool:

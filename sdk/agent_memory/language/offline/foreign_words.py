@@ -46,7 +46,7 @@ LANGUAGES = (
         "|meine? lieblings\\w+ (?:ist|sind|hei(?:ß|ss)t)",
         unsure="vielleicht wahrscheinlich eventuell würden? hätten? wäre wenn falls ob",
         mine="ich|wir|^(?:meine?|unsere?)",
-        past=r"(?:hab|habe|haben|hatten?|bin|sind|wurden?) (?:\S+ ){0,12}"
+        past=r"(?:hab|habe|hat|haben|hatten?|bin|ist|sind|wurden?) (?:\S+ ){0,12}"
         r"(?:\p{L}{0,6}ge\p{L}+(?:t|en)|(?:be|ver|er|ent|zer)\p{L}+(?:t|en)|\p{L}+iert)|war(?:en)?",
         other="du dir dich ihr euch brauchen? möchten? wollen? will muss müssen soll suche",
         denied="nichts? nie kein\\p{L}*",
@@ -86,7 +86,8 @@ LANGUAGES = (
         preference="j'(?:aime|adore)|je (?:n'aime pas|déteste|préfère|ne (?:mange|bois|supporte))",
         unsure="peut-être serait si mdr",
         mine="j'\\p{L}+|je|nous|on|^(?:mon|ma|mes|notre|nos)",
-        past=r"(?:j'ai|on a|nous avons|je (?:me )?suis|nous sommes|a|ont) (?:\p{L}+ )?\p{L}+(?:é|i|u|is|it|ert)e?s?",
+        past=r"(?:j'ai|on a|nous avons|je (?:me )?suis|nous sommes|a|est|s'est|ont|sont) (?:\p{L}+ )?"
+        r"\p{L}+(?:é|i|u|is|it|ert)e?s?",
         other="tu te toi vous veux voulons voudrais voudrions dois devons faut cherche cherchons besoin",
         denied="ne n'\\p{L}+ pas rien",
     ),
@@ -136,7 +137,8 @@ LANGUAGES = (
         preference="ik (?:houd? (?:niet )?van|haat|verkies|(?:eet|drink) (?:geen|alleen|nooit))",
         unsure="misschien zouden? zou als",
         mine="ik|we|wij|^(?:mijn|onze|ons)",
-        past=r"(?:heb|hebben|had|ben|zijn|werd|is) (?:\S+ ){0,12}(?:ge\p{L}+|(?:be|ver|ont|her|er)\p{L}+(?:d|t|en))"
+        past=r"(?:heb|heeft|hebben|had|ben|zijn|werd|is) (?:\S+ ){0,12}"
+        r"(?:ge\p{L}+|(?:be|ver|ont|her|er)\p{L}+(?:d|t|en))"
         r"|was|waren",
         other="jij je jou u wil willen moet moeten zoek zoeken nodig",
         denied="niets? geen",
