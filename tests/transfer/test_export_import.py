@@ -98,6 +98,32 @@ async def test_an_import_may_be_repeated_and_goes_on_after_a_failure(memory: Asy
     assert comparable(await exported(other)) == comparable(lines)
 
 
+async def test_what_was_cleared_or_retired_is_so_after_an_import(memory: AsyncMemory, other: AsyncMemory):
+    cleared, retired = (memory.user("alice").thread(name) for name in ("cleared", "retired"))
+    for thread in (cleared, retired):
+        await thread.add("system", "Be brief.", id="s1")
+        await thread.add_many([{"role": "user", "content": f"Turn {n}.", "id": f"t{n}"} for n in range(4)])
+    await cleared.clear()
+    await cleared.add("user", "A new beginning.", id="t4")
+    await retired.retire("t2", covered_by=[])
+    lines = await exported(memory)
+    for _ in range(2):  # a repeated import changes nothing
+        await other.user("alice").import_lines(lines)
+        for thread in (cleared, retired):
+            here = other.user("alice").thread(thread.thread_id)
+            assert [turn.id for turn in (await here.view()).turns] == [turn.id for turn in (await thread.view()).turns]
+    assert comparable(await exported(other)) == comparable(lines)
+    fresh = other.user("alice").thread("cleared")
+    await fresh.add("user", "Said after the import.", id="t5")
+    assert [turn.id for turn in (await fresh.view()).turns] == ["t4", "t5"]
+    own = other.user("bob").thread("cleared")
+    await own.add("user", "Bob's own.", id="mine")
+    await other.user("bob").import_lines(lines)
+    assert "mine" in [turn.id for turn in (await own.view()).turns]
+    with pytest.raises(InvalidInput, match="lines"):
+        await other.user("eve").import_lines([line.replace('"retired": ', '"retired": "many", "x": ') for line in lines])
+
+
 async def test_another_user_can_take_an_export_over(memory: AsyncMemory):
     await a_life(memory)
     await memory.user("bob").import_lines(await exported(memory))

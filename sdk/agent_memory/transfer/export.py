@@ -27,6 +27,7 @@ from agent_memory.store.ids import (
 )
 from agent_memory.store.scope_documents import THREADS_OFF, says_something
 from agent_memory.store.turns import in_order
+from agent_memory.transfer.live_view import exported_view
 
 FORMAT = "agent-memory"
 VERSION = 1
@@ -93,9 +94,10 @@ async def _thread(store: Store, user_id: str, thread_id: str) -> list[Record]:
     cursor = (await read_cursor(store, MEMORIES, partition, "extract")).cursor
     waiting = sorted(row["id"] for row in rows if cursor.is_new(row["id"], int(row["_ts"])))
     turns = in_order([from_document(Turn, row) for row in rows])
+    view = await exported_view(store, partition, [turn.id for turn in turns])
     about = await store.query(SUMMARIES, queries.OF_TYPES, partition, types=list(_OF_THREAD))
     return [
-        {"type": "thread", "thread_id": thread_id, "unprocessed": waiting},
+        {"type": "thread", "thread_id": thread_id, "unprocessed": waiting, **view},
         *({"type": "turn"} | turn.model_dump(mode="json", exclude_none=True, exclude={"user_id"}) for turn in turns),
         *(_plain(document) for document in about),
     ]

@@ -63,6 +63,7 @@ from agent_memory.store.scope_documents import change_settings, read_document, s
 from agent_memory.store.turns import write_turns
 from agent_memory.store.updates import racing, until_written
 from agent_memory.transfer.export import FORMAT, VERSION
+from agent_memory.transfer.live_view import begin_view, leave_view
 
 LINES_AT_ONCE = 100
 """Lines that are embedded and written together."""
@@ -231,6 +232,8 @@ class Importer:
             return
         if not rules.derive:
             kept = [turn.model_copy(update={"off_record": True}) for turn in kept]
+        partition = (self._user_id, thread_id)
+        view = await begin_view(self._store, partition, batch.thread.get("view"))
         done = [turn for turn in kept if turn.id not in waiting]
         for part in (done, [turn for turn in kept if turn.id in waiting]):
             created = await write_turns(self._store, part, {turn.id for turn in part})
@@ -238,6 +241,8 @@ class Importer:
             _count(self.receipt.existing, "turn", len(part) - created)
             if part is done:
                 await self._cover(MEMORIES, "extract", thread_id, [turn.id for turn in part])
+        if view is not None:
+            await leave_view(self._store, partition, view, [turn.id for turn in kept])
 
     async def _summaries(self, batch: Batch) -> None:
         for line in batch.lines:
