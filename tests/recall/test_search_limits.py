@@ -78,3 +78,19 @@ async def test_the_ends_of_the_calendar_are_times_to_ask_at(memory: AsyncMemory,
     for question in ("my cat", "my cat yesterday", "my cat next month", "my cat in 99999999 years"):
         found = await alice.search(question, as_of=at.replace(tzinfo=UTC))
         assert [hit.memory.content for hit in found] == (["My cat is called Tom"] if at == datetime.max else [])
+
+
+@pytest.mark.parametrize(("limit", "shown"), [(1, ["900"]), (2, ["900", "800"])])
+async def test_a_newer_value_counts_among_the_results_of_a_context(memory: AsyncMemory, limit: int, shown: list[str]):
+    thread = memory.user("alice").thread("t1")
+    lines = ("The rent is 800 euros, said Ana in the kitchen.", "The rent is 900 euros.")
+    await thread.add_many(
+        [
+            {"role": "user", "content": line, "created_at": datetime(2026, month, 1, tzinfo=UTC)}
+            for month, line in enumerate(lines, 1)
+        ]
+    )
+    await thread.process("index")
+    narrow = memory.user("alice", config=MemoryConfig(retrieval_limit=limit))
+    context = await narrow.context("Is the rent 800 euros, what Ana said in the kitchen?")
+    assert [word for word in context.text.split() if word in ("800", "900")] == shown

@@ -120,8 +120,9 @@ async def test_what_was_cleared_or_retired_is_so_after_an_import(memory: AsyncMe
     await own.add("user", "Bob's own.", id="mine")
     await other.user("bob").import_lines(lines)
     assert "mine" in [turn.id for turn in (await own.view()).turns]
+    broken = [line.replace('"retired": ', '"retired": "many", "x": ') for line in lines]
     with pytest.raises(InvalidInput, match="lines"):
-        await other.user("eve").import_lines([line.replace('"retired": ', '"retired": "many", "x": ') for line in lines])
+        await other.user("eve").import_lines(broken)
 
 
 async def test_another_user_can_take_an_export_over(memory: AsyncMemory):

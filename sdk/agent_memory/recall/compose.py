@@ -135,7 +135,7 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
     best = [*parts.standing, *_with_conditions(parts.conditions, best, found)]
     near = [hit for hit in _without_repeats(best) if hit.memory.id not in standing][: wanted.limit]
     newer = {} if past else _newer(found, near)
-    shown = with_added(near, found, newer)
+    shown = with_added(near, found, newer)[: wanted.limit]
     profile = _profile_lines(parts.profile, query, found, shown, calibration) if shown else []
     known = bool(hits or parts.profile)
     is_answered = shown and (not is_guess or asks_for_all(query))
