@@ -103,7 +103,7 @@ async def test_changes_from_before_the_webhook_are_skipped(memory: AsyncMemory, 
         assert await Notifier(store, hook(receiver)).send(session) == 0
     lease = await store.read("leases", module.LEASE, (module.LEASE,))
     assert lease is not None
-    assert lease["parts"][0]["continuation"]
+    assert any(part.get("continuation") for part in lease["parts"])  # strict mode has several partitions
 
 
 async def test_unconfirmed_changes_are_sent_again_also_by_another_process(memory: AsyncMemory, receiver: Receiver):
