@@ -18,6 +18,7 @@ FRIDAY = datetime(2026, 5, 8, 14, tzinfo=UTC)
         ("last March", "March 2026"),
         ("next Friday", "15 May 2026"),
         ("on Friday", "15 May 2026"),
+        ("moved to thurs 9:30", "14 May 2026"),
         ("by Monday", "11 May 2026"),
         ("next week", "week of 11 May 2026"),
         ("on Thursday next week", "14 May 2026"),

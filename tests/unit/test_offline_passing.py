@@ -31,6 +31,33 @@ PASSING = [
     "We have no plans at the moment.",
     "I'll check them out.",
 ]
+AT_HAND = [
+    "I'm in a meeting until three.",
+    "We're stuck in traffic near Reading.",
+    "The kids are finally asleep so I've got ten minutes.",
+    "I'm on page 40.",
+    "I found the bug, it was a typo.",
+    "I bought milk and bread.",
+    "I just had lunch with Anna.",
+    "The export keeps timing out after 30s",
+    "I prefer the first version.",
+    "I like option A better.",
+    "I decided to go with B for this one.",
+    "I'm fine with either.",
+    "I moved the meeting, have a look.",
+    "We nearly adopted a dog last year.",
+    "I never learn, do I.",
+    "Took Folasade and me about six hours",
+]
+NOT_AT_HAND = [
+    "I'm in Porto until May.",
+    "Our office is on floor 3.",
+    "I bought a house.",
+    "I bought two goats.",
+    "We founded a bakery.",
+    "We moved the launch to 5 May.",
+    "Our committee meeting is on the first Thursday.",
+]
 LASTING = [
     "I want to share a flat with Ana",
     "I want to ask Ana to marry me",
@@ -72,6 +99,30 @@ def test_what_passes_is_not_remembered(text: str):
 @pytest.mark.parametrize("text", LASTING)
 def test_what_only_looks_like_it_is_kept(text: str):
     assert not is_of_the_moment(text)
+
+
+@pytest.mark.parametrize("text", AT_HAND)
+def test_what_is_about_the_hour_or_the_thing_at_hand_is_not_remembered(text: str):
+    assert of_turn(TurnView(ref="t1", role="user", content=text, created_at=now()), []) == []
+
+
+@pytest.mark.parametrize("text", NOT_AT_HAND)
+def test_what_only_looks_at_hand_is_remembered(text: str):
+    assert of_turn(TurnView(ref="t1", role="user", content=text, created_at=now()), [])
+
+
+def test_a_short_reply_says_the_day_that_it_means():
+    asked = TurnView(ref="t0", role="agent", content="Which day should I book the table for?", created_at=now())
+    reply = TurnView(ref="t1", role="user", content="tomorrow please", created_at=now())
+    [memory] = of_turn(reply, [asked])
+    assert memory.content.startswith("Tomorrow (")
+
+
+def test_a_value_from_a_month_on_is_dated():
+    said = TurnView(ref="t1", role="user", content="day rate is 240 from january, was 220", created_at=now())
+    [memory] = of_turn(said, [])
+    assert memory.valid_from is not None
+    assert memory.valid_from.month == 1
 
 
 def test_a_wish_to_remember_counts_more():

@@ -45,7 +45,8 @@ CALENDAR = frozenset(name.lower() for name in (*MONTH_NAMES, *DAY_NAMES))
 _MONTH = rf"{plain_words(MONTHS)}\b(?:(?<!may)\.(?= ?\d))?"
 _FULL_MONTH = plain_words(MONTH_NAMES)
 _DAY = rf"{plain_words(DAYS)}\b"
-_FULL_DAY = rf"{plain_words(DAY_NAMES)}\b"
+_FULL_DAY = rf"(?:{plain_words(DAY_NAMES)}|tues?|thu(?:rs?)?|fri)\b"
+"""Names of days that are no other words, too, as "wed" is."""
 _COUNT = r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|(?:a )?couple(?: of)?)"
 _VAGUE = r"(?:(?:a )?few|several|some|many)"
 _UNIT = r"(?:day|night|week|weekend|month|year)s?"

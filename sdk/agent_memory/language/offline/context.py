@@ -145,7 +145,7 @@ def dating(
         if moment.role in {"until", "till", "through"} or (moment.role in {"to", "and"} and start is not None):
             is_begun = moment.grain in {"month", "season", "year"} and not _AT_ITS_END.match(moment.phrase)
             end = end or (moment.first if is_begun else moment.last)
-        elif valued or start is not None:
+        elif start is not None or (valued and moment.role not in {"from", "since", "as of"}):
             continue
         elif changing and (moment.role == "to" or (_MOVED.search(ahead) and not _MOVED_TO.search(ahead))):
             continue  # what something was moved to; behind "I moved to Porto" it is when that was

@@ -158,7 +158,7 @@ def _answer(turn: TurnView, before: list[TurnView], own: Sequence[Sentence]) -> 
     if question is None:
         return []
     kind: FactKind = "decision" if replies.is_choice(question) else "fact"
-    said = f"{context.tidy(reply.rstrip('.!'))} (asked: {question})"
+    said = f"{context.tidy(context.with_dates(reply, moments).rstrip('.!'))} (asked: {question})"
     return [_memory(turn, reply, said, kind, None, moments)]
 
 

@@ -43,7 +43,6 @@ _PARTICULAR = linear(r"\d|\s\p{Lu}")
 
 class _Patterns(NamedTuple):
     words: frozenset[str]
-    begins: dict[str, Linear]
     unsure: Linear
     mine: Linear
     past: Linear
@@ -52,18 +51,12 @@ class _Patterns(NamedTuple):
 
 
 def _patterns(language: forms.Language) -> _Patterns:
-    def start(form: str) -> Linear:
-        for name, words in {"KIN": forms.KIN, "HEALTH": forms.HEALTH, "NOW": forms.NOW}.items():
-            form = form.replace(name, words)
-        return linear(rf"{forms.STARTS}(?:{form})(?:\W|$)", re.I)
-
     def anywhere(form: str) -> Linear:
         return linear(rf"(?:^|[^\p{{L}}'-])(?:{form})(?:[^\p{{L}}]|$)", re.I)
 
-    begins = {name: start(getattr(language, name)) for name in ("vital", *_SUBJECTS, "fact", "preference")}
-    unsure, other, denied = (anywhere(either(one)) for one in (language.unsure, language.other, language.denied))
-    words = frozenset(language.words.split())
-    return _Patterns(words, begins, unsure, anywhere(language.mine), anywhere(language.past), other, denied)
+    unsure, other, denied = (either(one) for one in (language.unsure, language.other, language.denied))
+    found = map(anywhere, (unsure, language.mine, language.past, other, denied))
+    return _Patterns(frozenset(language.words.split()), *found)
 
 
 _PATTERNS = [_patterns(language) for language in forms.LANGUAGES]
@@ -113,34 +106,17 @@ def told(text: str, said_at: datetime) -> tuple[Told, ...]:
 def _plain(text: str, said: str) -> Told | None:
     """What a sentence tells that begins in a form that says what it is about."""
     plain = straighten(said).strip()
-    for language in _PATTERNS:
-        if language.unsure.search(plain) or forms.QUOTED.search(plain):
-            continue
-        name = next((name for name, form in language.begins.items() if form.search(plain)), "")
-        if name == "vital":
-            return Told("fact", _IMPORTANCE["vital"], text, said)
-        if name == "preference" and not forms.DANGLING.search(plain):
-            return Told("preference", _IMPORTANCE["preference"], text, said)
-        if name and name != "preference":
-            return Told("fact", _IMPORTANCE["fact"], text, said, name if name in _SUBJECTS else "")
-    return None
+    name = next((name for name, form in forms.BEGINS.items() if form.search(plain)), "")
+    if not name or forms.QUOTED.search(plain) or _language(plain).unsure.search(plain):
+        return None
+    if name == "preference":
+        return None if forms.DANGLING.search(plain) else Told("preference", _IMPORTANCE[name], text, said)
+    return Told("fact", _IMPORTANCE.get(name, _IMPORTANCE["fact"]), text, said, name if name in _SUBJECTS else "")
 
 
-def _other(text: str, said_at: datetime) -> Told | None:
-    """What any other sentence tells."""
-    plain = straighten(text).strip()
-    if forms.QUOTED.search(plain) or not is_foreign(plain):
-        return None
-    language = max(_PATTERNS, key=lambda one: _likeness(plain, one))
-    if language.unsure.search(plain) or language.other.search(plain):
-        return None
-    if happens := _event(plain, said_at, language):
-        return Told("fact", _IMPORTANCE["fact"], text, text, happens=happens)
-    if forms.PASSING.search(plain) or (forms.SOMEBODY.search(plain) and not forms.OWN.search(plain)):
-        return None
-    if forms.ILL.search(plain):
-        return Told("fact", _IMPORTANCE["vital"], text, text)
-    return Told("fact", _IMPORTANCE["fact"], text, text) if _is_told(plain, language) else None
+def _language(plain: str) -> _Patterns:
+    """The language of a sentence, by its small words."""
+    return max(_PATTERNS, key=lambda one: _likeness(plain, one))
 
 
 def _likeness(plain: str, language: _Patterns) -> int:
@@ -153,6 +129,23 @@ def is_over(text: str) -> bool:
     likeness = [_likeness(plain, language) for language in _PATTERNS]
     most = max(likeness)
     return any(like == most and one.past.search(plain) for like, one in zip(likeness, _PATTERNS, strict=True))
+
+
+def _other(text: str, said_at: datetime) -> Told | None:
+    """What any other sentence tells."""
+    plain = straighten(text).strip()
+    if forms.QUOTED.search(plain) or not is_foreign(plain):
+        return None
+    language = _language(plain)
+    if language.unsure.search(plain) or language.other.search(plain):
+        return None
+    if happens := _event(plain, said_at, language):
+        return Told("fact", _IMPORTANCE["fact"], text, text, happens=happens)
+    if forms.PASSING.search(plain) or (forms.SOMEBODY.search(plain) and not forms.OWN.search(plain)):
+        return None
+    if forms.ILL.search(plain):
+        return Told("fact", _IMPORTANCE["vital"], text, text)
+    return Told("fact", _IMPORTANCE["fact"], text, text) if _is_told(plain, language) else None
 
 
 def _is_told(plain: str, language: _Patterns) -> bool:
@@ -169,10 +162,9 @@ def _is_told(plain: str, language: _Patterns) -> bool:
         return (measured and bool(own or thing)) or of_person or bool(mine and forms.LASTING.search(plain))
     if language.past.search(plain):
         return False
-    of_kin = forms.OF_KIN.search(plain)
-    if of_kin and of_kin["verb"].casefold() not in forms.SAYING and _PARTICULAR.search(plain[of_kin.end() :]):
-        return True
-    if forms.NAMED.search(plain):
+    kin = forms.OWNER.search(plain)
+    acting = kin is not None and kin["name"] and kin["verb"] and kin["verb"].casefold() not in forms.SAYING
+    if forms.NAMED.search(plain) or (kin is not None and acting and _PARTICULAR.search(plain[kin.end() :])):
         return True
     return bool(own or (thing and not forms.PRICED.search(plain))) and forms.FIGURE.search(plain) is not None
 
@@ -238,8 +230,8 @@ def replaces(newer: Told, older: Told) -> bool:
 
 def _owner(plain: str) -> frozenset[str]:
     """Whom a sentence is about, by its first words: the relation and the name of somebody; empty if nobody."""
-    found, named = forms.OWNER.search(plain), forms.OF_KIN.search(plain)
-    owners = [found["kin"], named["name"] if named else ""] if found else []
+    found = forms.OWNER.search(plain)
+    owners = [found["kin"], found["name"] or ""] if found else []
     if not found and not forms.THING.search(plain) and forms.BY_NAME.search(plain):
         owners = plain.split()[:1]
     return frozenset(owner.casefold() for owner in owners if owner)

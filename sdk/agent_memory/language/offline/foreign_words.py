@@ -10,16 +10,10 @@ from agent_memory.text.patterns import bounded, either, linear
 
 
 class Language(NamedTuple):
-    """What sentences of one language begin with, and what tells who does something and when."""
+    """What tells, in sentences of one language, who does something and when."""
 
     words: str
     """Frequent words, by which the language of a sentence is told."""
-    vital: str
-    name: str
-    home: str
-    work: str
-    fact: str
-    preference: str
     unsure: str
     """Words of a guess, a condition or a joke."""
     mine: str
@@ -32,114 +26,59 @@ class Language(NamedTuple):
 LANGUAGES = (
     Language(
         words="der die das den dem ich wir ist und am im zum zur nach mit habe haben hat bei ein eine mein meine",
-        vital="ich bin (?:auch )?HEALTH|meine? KIN(?: \\w+)? ist HEALTH",
-        name="ich hei(?:ß|ss)e|mein name ist",
-        home="(?:ich (?:wohne|lebe)|wir (?:wohnen|leben))NOW (?:in|bei|auf)"
-        "|(?:jetzt|nun|seit [\\w.]+) (?:wohne|lebe) ich (?:in|bei|auf)"
-        "|(?:ich bin|wir sind) (?:[\\w.]+ ){0,3}nach [\\w-]+ (?:um)?gezogen",
-        work="ich arbeiteNOW (?:als|bei|in|im|für)",
-        fact="ich komme aus|(?:ich wohne|ich lebe|wir wohnen)NOW mit|(?:ich|wir) (?:be)?nutzen?|(?:ich|wir) verwenden?"
-        "|ich (?:studiere|lerne) \\p{L}+|ich bin (?:\\d+ jahre alt|verheiratet|geschieden|verwitwet|linkshänderin?)"
-        "|(?:ich bin|bin) (?:\\p{L}+e[rns]? )?(?-i:\\p{Lu}\\p{Ll}{3,}(?:e[rn]|erin|in|mann|frau|wart"
-        "|wirt|ist|eur|or|ent|ant|\\p{Ll}arzt))",
-        preference="ich (?:mag|liebe|hasse|bevorzuge|verabscheue)|ich (?:esse|trinke) (?:keine?n?|nur|kaum)"
-        "|meine? lieblings\\w+ (?:ist|sind|hei(?:ß|ss)t)",
         unsure="vielleicht wahrscheinlich eventuell würden? hätten? wäre wenn falls ob",
         mine="ich|wir|^(?:meine?|unsere?)",
-        past=r"(?:hab|habe|hat|haben|hatten?|bin|ist|sind|wurden?) (?:\S+ ){0,12}"
-        r"(?:\p{L}{0,6}ge\p{L}+(?:t|en)|(?:be|ver|er|ent|zer)\p{L}+(?:t|en)|\p{L}+iert)|war(?:en)?",
+        past=r"(?:hab|habe|hat|haben|hatten?|bin|ist|sind|wurden?) (?:\S+ ){0,12}(?:\p{L}{0,6}ge\p{L}+(?:t|en)|(?:be|"
+        r"ver|er|ent|zer)\p{L}+(?:t|en)|\p{L}+iert)|war(?:en)?",
         other="du dir dich ihr euch brauchen? möchten? wollen? will muss müssen soll suche",
-        denied="nichts? nie kein\\p{L}*",
+        denied=r"nichts? nie kein\p{L}*",
     ),
     Language(
         words="el la los las y con una un del al es en por que de mi me he tengo voy",
-        vital="(?:yo )?(?:soy|me he hecho|me hice) HEALTH|mi KIN(?: \\w+)? es HEALTH",
-        name="(?:yo )?me llamo|mi nombre es",
-        home="(?:yo )?(?:(?:vivo|vivimos)NOW en|me (?:mudé|he mudado) a|nos (?:mudamos|hemos mudado) a)"
-        "|ya no (?:vivo|vivimos) en [\\p{L} ]+, (?:ahora (?:vivo|vivimos) en|me mudé a|nos mudamos a)",
-        work="(?:yo )?trabajoNOW (?:en|de|como|para)",
-        fact="(?:yo )?(?:soy de|tengo \\d+ años"
-        "|soy (?:zurd[oa]|solter[oa]|viud[oa]|\\p{L}+(?:ista|[dt]ora?|fesora?|er[oa]|[ol]og[oa]"
-        "|ogad[oa]))|estudio \\p{L}+|estoy (?:casad[oa]|divorciad[oa]))",
-        preference="(?:a mí )?(?:no )?me (?:gustan?|encantan?)"
-        "|(?:yo )?(?:odio|detesto|prefiero|adoro|no (?:como|bebo|tomo|soporto))",
-        unsure="quiz[aá]s? tal_vez a_lo_mejor sería si jaja\\p{L}* \\p{L}+ría",
-        mine=r"yo|he|hemos|tengo|tenemos|voy|vamos|empiezo|empezamos|viajo|viajamos|vuelo|salgo|llego|fui|fuimos"
-        r"|^(?:mis?|nuestr[oa])|me (?:caso|mudo|operan|\p{L}+(?:aron|ieron))|nos (?:casamos|mudamos)"
-        r"|\p{L}{3,}(?:[éí]|imos)|abrimos|tomo|uso|pago|cobro|vendo|llevo|usamos|pagamos|vendemos"
-        r"|compramos|^(?:ya no|ahora) \p{L}{3,}(?:o|mos)",
-        past=r"(?:he|hemos|ha|han) \p{L}+(?:ado|ido|to|cho)|\p{L}{2,}[éíó]|fui|fuimos|fue|\p{L}+(?:aron|ieron|imos)",
-        other="tú te ti usted puedes podrías quiero queremos quisiera querría necesito necesitamos busco buscamos"
-        " tengo_que",
+        unsure=r"quiz[aá]s? tal_vez a_lo_mejor sería si jaja\p{L}* \p{L}+ría",
+        mine=r"yo|he|hemos|tengo|tenemos|voy|vamos|empiezo|empezamos|viajo|viajamos|vuelo|salgo|llego|fui|fuimos|"
+        r"^(?:mis?|nuestr[oa])|me (?:caso|mudo|operan|\p{L}+(?:aron|ieron))|nos (?:casamos|mudamos)|"
+        r"\p{L}{3,}(?:[éí]|imos)|abrimos|tomo|uso|pago|cobro|vendo|llevo|usamos|pagamos|vendemos|compramos|"
+        r"^(?:ya no|ahora) \p{L}{3,}(?:o|mos)",
+        past=r"(?:he|hemos|ha|han) \p{L}+(?:ado|ido|to|cho)|\p{L}{2,}[éíó]|fui|fuimos|fue|\p{L}+(?:aron|ieron|"
+        r"imos)",
+        other="tú te ti usted puedes podrías quiero queremos quisiera querría necesito necesitamos busco "
+        "buscamos tengo_que",
         denied="no nada nunca",
     ),
     Language(
         words="le la les des et est une un du au aux en de à chez je j'ai nous on mon ma",
-        vital="je suis(?: devenue?)? HEALTH|(?:mon|ma) KIN(?: \\w+)? est HEALTH",
-        name="je m'appelle|mon nom est",
-        home="j'habite|nous habitons|on habite|(?:je vis|nous vivons)NOW (?:à|en|au|aux|dans)"
-        "|(?:j'ai|on a|nous avons) déménagé (?:à|en|au|aux)|je me suis installée? (?:à|en|au)",
-        work="je travaille(?: à \\S+)? (?:à|en|au|aux|chez|comme|pour|dans)",
-        fact="je viens d\\w+|j'ai \\d+ ans|j'étudie|(?:j'|nous |on )(?:utilise|utilisons)"
-        "|je suis (?:mariée?|divorcée?|gauch(?:er|ère)|\\p{L}+(?:teur|seur|trice|mière|lière|iste"
-        "|ienne?|ogue|avocate?))",
-        preference="j'(?:aime|adore)|je (?:n'aime pas|déteste|préfère|ne (?:mange|bois|supporte))",
         unsure="peut-être serait si mdr",
-        mine="j'\\p{L}+|je|nous|on|^(?:mon|ma|mes|notre|nos)",
-        past=r"(?:j'ai|on a|nous avons|je (?:me )?suis|nous sommes|a|est|s'est|ont|sont) (?:\p{L}+ )?"
-        r"\p{L}+(?:é|i|u|is|it|ert)e?s?",
+        mine=r"j'\p{L}+|je|nous|on|^(?:mon|ma|mes|notre|nos)",
+        past=r"(?:j'ai|on a|nous avons|je (?:me )?suis|nous sommes|a|est|s'est|ont|sont) (?:\p{L}+ )?\p{L}+(?:é|i|u|is|"
+        r"it|ert)e?s?",
         other="tu te toi vous veux voulons voudrais voudrions dois devons faut cherche cherchons besoin",
-        denied="ne n'\\p{L}+ pas rien",
+        denied=r"ne n'\p{L}+ pas rien",
     ),
     Language(
         words="il la lo gli e è una un del al alla ho di per che con da mi mia mio abbiamo siamo sono",
-        vital="(?:io )?sono(?: diventat[oa])? HEALTH|(?:il |la )?mi[oa] KIN(?: \\w+)? è HEALTH",
-        name="(?:io )?(?:mi chiamo|il mio nome è)",
-        home="(?:io )?(?:(?:abito|vivo|abitiamo|viviamo)NOW (?:a|in)|(?:mi sono|ci siamo) trasferit[oai] (?:a|in))",
-        work="(?:io )?lavoroNOW (?:come|in|a|al|alla|per|presso)",
-        fact="(?:io )?(?:vengo da|ho \\d+ anni|sono (?:sposat[oa]|divorziat[oa]|mancin[oa])|studio \\p{L}+"
-        "|(?:sono|faccio) (?:un |una |il |la |l')?\\p{L}+(?:ista|ier[ea]|tore|trice|olog[oa]|aio|aia|ario|etto))",
-        preference="(?:a me )?(?:non )?mi (?:piace|piacciono)"
-        "|(?:io )?(?:odio|detesto|preferisco|adoro|non (?:mangio|bevo|sopporto))",
-        unsure="forse magari sarebbe se boh \\p{L}+rei",
-        mine=r"io|ho|abbiamo|sono|siamo|vado|andiamo|parto|partiamo|inizio|comincio|mi \p{L}+o"
-        r"|^(?:(?:il|la) )?(?:mi[oa]|nostr[oa])",
+        unsure=r"forse magari sarebbe se boh \p{L}+rei",
+        mine=r"io|ho|abbiamo|sono|siamo|vado|andiamo|parto|partiamo|inizio|comincio|mi \p{L}+o|^(?:(?:il|la) "
+        r")?(?:mi[oa]|nostr[oa])",
         past=r"(?:ho|abbiamo|sono|siamo|ha|hanno|è) \p{L}+(?:at|it|ut|tt|st|rt|nt|s)[oaie]",
         other="tu ti te lei voglio vogliamo devo dobbiamo cerco bisogno puoi potresti",
         denied="non niente",
     ),
     Language(
         words="o a os as e é uma um do da no na em com ao à tenho de eu meu minha fui fomos para",
-        vital="(?:eu )?sou HEALTH|(?:o |a )?(?:meu|minha) KIN(?: \\w+)? é HEALTH",
-        name="(?:eu )?(?:chamo-me|me chamo|(?:o )?meu nome é)",
-        home="(?:eu )?(?:(?:moro|vivo|moramos|vivemos)NOW (?:em|no|na)|(?:me )?mudei(?:-me)? para|mudámo-nos para)",
-        work="(?:eu )?trabalhoNOW (?:em|como|no|na|para)",
-        fact="(?:eu )?(?:sou d[eoa]|tenho \\d+ anos|estudo \\p{L}+"
-        "|sou (?:casad[oa]|solteir[oa]|canhot[oa]|\\p{L}+(?:ista|eir[oa]|tora?|sora?|[ol]og[oa]|advogad[oa])))",
-        preference="(?:eu )?(?:não )?gosto d\\w+|(?:eu )?(?:adoro|odeio|detesto|prefiro|não (?:como|bebo|suporto))",
-        unsure="talvez seria se kkk\\p{L}* \\p{L}+ria",
-        mine=r"eu|nós|tenho|temos|vou|vamos|começo|viajo|viajamos|parto|fui|fomos|\p{L}{3,}ei|vendi|perdi|parti|recebi"
-        r"|^(?:[oa] )?(?:meu|minha|nosso|nossa)",
+        unsure=r"talvez seria se kkk\p{L}* \p{L}+ria",
+        mine=r"eu|nós|tenho|temos|vou|vamos|começo|viajo|viajamos|parto|fui|fomos|\p{L}{3,}ei|vendi|perdi|parti|"
+        r"recebi|^(?:[oa] )?(?:meu|minha|nosso|nossa)",
         past=r"\p{L}{3,}(?:ei|ou|eu|iu)|vendi|perdi|parti|recebi|fui|fomos|foi|\p{L}+aram",
         other="tu te você lhe quero queremos preciso precisamos procuro podes podia",
         denied="não nada",
     ),
     Language(
         words="de het een en ik we je is op met naar van heb ben mijn voor kan kunt",
-        vital="ik ben HEALTH|mijn KIN(?: \\w+)? is HEALTH",
-        name="ik heet|mijn naam is",
-        home="(?:ik (?:woon|leef)|(?:we|wij) wonen)NOW in"
-        "|(?:nu|sinds \\w+) woon ik in|(?:ik ben|we zijn) verhuisd naar",
-        work="ik werkNOW (?:als|bij|in|voor)",
-        fact="ik kom uit|ik studeer \\p{L}+|(?:ik gebruik|we gebruiken) \\p{L}+"
-        "|ik ben (?:\\d+ jaar|getrouwd|gescheiden|linkshandig|(?:een )?\\p{L}+(?:aar|eur|ist|ator"
-        "|kundige|loog|arts|bouwer))",
-        preference="ik (?:houd? (?:niet )?van|haat|verkies|(?:eet|drink) (?:geen|alleen|nooit))",
         unsure="misschien zouden? zou als",
         mine="ik|we|wij|^(?:mijn|onze|ons)",
-        past=r"(?:heb|heeft|hebben|had|ben|zijn|werd|is) (?:\S+ ){0,12}"
-        r"(?:ge\p{L}+|(?:be|ver|ont|her|er)\p{L}+(?:d|t|en))"
-        r"|was|waren",
+        past=r"(?:heb|heeft|hebben|had|ben|zijn|werd|is) (?:\S+ ){0,12}(?:ge\p{L}+|(?:be|ver|ont|her|er)\p{L}+(?:d|t|"
+        r"en))|was|waren",
         other="jij je jou u wil willen moet moeten zoek zoeken nodig",
         denied="niets? geen",
     ),
@@ -157,13 +96,12 @@ POSSESSIVE += "|(?:[oa] )?(?:meu|minha|nosso|nossa)|mijn|onze|ons)"
 ARTICLE = "(?:der|die|das|el|la|los|las|le|les|il|lo|o|a|os|as|de|het)"
 KIN = either("""
     frau mann sohn tochter mutter vater bruder schwester freundin freund partnerin partner chefin chef oma opa hund
-    katze
-    kind schwieger\\p{L}+ mujer marido hij[oa] madre padre herman[oa] novi[oa] pareja jef[ea] abuel[oa] perr[oa] gat[oa]
-    espos[oa] suegr[oa] prim[oa] soci[oa] femme mari fils fille mère père frère sœur soeur copine copain compagne?
-    chienn?e? chatt?e? grand-mère grand-père belle-mère beau-père moglie marito figli[oa] fratello sorella
+    katze kind schwieger\\p{L}+ mujer marido hij[oa] madre padre herman[oa] novi[oa] pareja jef[ea] abuel[oa] perr[oa]
+    gat[oa] espos[oa] suegr[oa] prim[oa] soci[oa] femme mari fils fille mère père frère sœur soeur copine copain
+    compagne? chienn?e? chatt?e? grand-mère grand-père belle-mère beau-père moglie marito figli[oa] fratello sorella
     fidanzat[oa] compagn[oa] capo nonn[oa] cane gatt[oa] mamma papà suocer[oa] mulher filh[oa] mãe pai irmão irmã
-    namorad[oa] parceir[oa] avô avó cão sogr[oa] cachorro vrouw zoon dochter moeder vader broer zus vriendin?
-    baas hond kat
+    namorad[oa] parceir[oa] avô avó cão sogr[oa] cachorro vrouw zoon dochter moeder vader broer zus vriendin? baas hond
+    kat
 """)
 HEALTH = either("""
     allergisch vegetarierin? vegetarisch veganerin? vegan laktoseintolerant schwanger diabetikerin? asthmatikerin? taub
@@ -172,6 +110,49 @@ HEALTH = either("""
     aveugle cœliaque allergic[oa] celiac[oa] diabetic[oa] asmatic[oa] intollerante incinta surd[oa] grávida ceg[oa]
     vegetari[ëe]r vegetarisch veganist lactose-?intolerant zwanger diabeet doof
 """)
+_BEGINS = {
+    "vital": r"ich bin (?:auch )?HEALTH|meine? KIN(?: \w+)? ist HEALTH|(?:yo )?(?:soy|me he hecho|me hice) HEALTH|mi "
+    r"KIN(?: \w+)? es HEALTH|je suis(?: devenue?)? HEALTH|(?:mon|ma) KIN(?: \w+)? est HEALTH|(?:io )?sono(?: "
+    r"diventat[oa])? HEALTH|(?:il |la )?mi[oa] KIN(?: \w+)? è HEALTH|(?:eu )?sou HEALTH|(?:o |a )?(?:meu|minha) "
+    r"KIN(?: \w+)? é HEALTH|ik ben HEALTH|mijn KIN(?: \w+)? is HEALTH",
+    "name": r"ich hei(?:ß|ss)e|mein name ist|(?:yo )?me llamo|mi nombre es|je m'appelle|mon nom est|(?:io )?(?:mi "
+    r"chiamo|il mio nome è)|(?:eu )?(?:chamo-me|me chamo|(?:o )?meu nome é)|ik heet|mijn naam is",
+    "home": r"(?:ich (?:wohne|lebe)|wir (?:wohnen|leben))NOW (?:in|bei|auf)|(?:jetzt|nun|seit [\w.]+) (?:wohne|lebe) "
+    r"ich (?:in|bei|auf)|(?:ich bin|wir sind) (?:[\w.]+ ){0,3}nach [\w-]+ (?:um)?gezogen|(?:yo )?(?:(?:vivo|"
+    r"vivimos)NOW en|me (?:mudé|he mudado) a|nos (?:mudamos|hemos mudado) a)|ya no (?:vivo|vivimos) en [\p{L} "
+    r"]+, (?:ahora (?:vivo|vivimos) en|me mudé a|nos mudamos a)|j'habite|nous habitons|on habite|(?:je vis|nous "
+    r"vivons)NOW (?:à|en|au|aux|dans)|(?:j'ai|on a|nous avons) déménagé (?:à|en|au|aux)|je me suis installée? "
+    r"(?:à|en|au)|(?:io )?(?:(?:abito|vivo|abitiamo|viviamo)NOW (?:a|in)|(?:mi sono|ci siamo) trasferit[oai] "
+    r"(?:a|in))|(?:eu )?(?:(?:moro|vivo|moramos|vivemos)NOW (?:em|no|na)|(?:me )?mudei(?:-me)? para|mudámo-nos "
+    r"para)|(?:ik (?:woon|leef)|(?:we|wij) wonen)NOW in|(?:nu|sinds \w+) woon ik in|(?:ik ben|we zijn) verhuisd "
+    r"naar",
+    "work": r"ich arbeiteNOW (?:als|bei|in|im|für)|(?:yo )?trabajoNOW (?:en|de|como|para)|je travaille(?: à \S+)? (?:à|"
+    r"en|au|aux|chez|comme|pour|dans)|(?:io )?lavoroNOW (?:come|in|a|al|alla|per|presso)|(?:eu )?trabalhoNOW "
+    r"(?:em|como|no|na|para)|ik werkNOW (?:als|bij|in|voor)",
+    "fact": r"ich komme aus|(?:ich wohne|ich lebe|wir wohnen)NOW mit|(?:ich|wir) (?:be)?nutzen?|(?:ich|wir) verwenden?|"
+    r"ich (?:studiere|lerne) \p{L}+|ich bin (?:\d+ jahre alt|verheiratet|geschieden|verwitwet|linkshänderin?)|"
+    r"(?:ich bin|bin) (?:\p{L}+e[rns]? )?(?-i:\p{Lu}\p{Ll}{3,}(?:e[rn]|erin|in|mann|frau|wart|wirt|ist|eur|or|"
+    r"ent|ant|\p{Ll}arzt))|(?:yo )?(?:soy de|tengo \d+ años|soy (?:zurd[oa]|solter[oa]|viud[oa]|\p{L}+(?:ista|"
+    r"[dt]ora?|fesora?|er[oa]|[ol]og[oa]|ogad[oa]))|estudio \p{L}+|estoy (?:casad[oa]|divorciad[oa]))|je viens "
+    r"d\w+|j'ai \d+ ans|j'étudie|(?:j'|nous |on )(?:utilise|utilisons)|je suis (?:mariée?|divorcée?|gauch(?:er|"
+    r"ère)|\p{L}+(?:teur|seur|trice|mière|lière|iste|ienne?|ogue|avocate?))|(?:io )?(?:vengo da|ho \d+ anni|"
+    r"sono (?:sposat[oa]|divorziat[oa]|mancin[oa])|studio \p{L}+|(?:sono|faccio) (?:un |una |il |la |"
+    r"l')?\p{L}+(?:ista|ier[ea]|tore|trice|olog[oa]|aio|aia|ario|etto))|(?:eu )?(?:sou d[eoa]|tenho \d+ anos|"
+    r"estudo \p{L}+|sou (?:casad[oa]|solteir[oa]|canhot[oa]|\p{L}+(?:ista|eir[oa]|tora?|sora?|[ol]og[oa]|"
+    r"advogad[oa])))|ik kom uit|ik studeer \p{L}+|(?:ik gebruik|we gebruiken) \p{L}+|ik ben (?:\d+ jaar|"
+    r"getrouwd|gescheiden|linkshandig|(?:een )?\p{L}+(?:aar|eur|ist|ator|kundige|loog|arts|bouwer))",
+    "preference": r"ich (?:mag|liebe|hasse|bevorzuge|verabscheue)|ich (?:esse|trinke) (?:keine?n?|nur|kaum)|meine? "
+    r"lieblings\w+ (?:ist|sind|hei(?:ß|ss)t)|(?:a mí )?(?:no )?me (?:gustan?|encantan?)|(?:yo )?(?:odio|detesto|"
+    r"prefiero|adoro|no (?:como|bebo|tomo|soporto))|j'(?:aime|adore)|je (?:n'aime pas|déteste|préfère|ne "
+    r"(?:mange|bois|supporte))|(?:a me )?(?:non )?mi (?:piace|piacciono)|(?:io )?(?:odio|detesto|preferisco|"
+    r"adoro|non (?:mangio|bevo|sopporto))|(?:eu )?(?:não )?gosto d\w+|(?:eu )?(?:adoro|odeio|detesto|prefiro|"
+    r"não (?:como|bebo|suporto))|ik (?:houd? (?:niet )?van|haat|verkies|(?:eet|drink) (?:geen|alleen|nooit))",
+}  # fmt: skip
+BEGINS = {
+    name: linear(rf"{STARTS}(?:{form.replace('KIN', KIN).replace('HEALTH', HEALTH).replace('NOW', NOW)})(?:\W|$)", re.I)
+    for name, form in _BEGINS.items()
+}
+"""How a plain sentence begins, by what it is about."""
 _ILLNESS = either("""
     \\p{L}*allergie \\p{L}*unverträglichkeit diabetes asthma zöliakie migräne epilepsie bluthochdruck rheuma alergia
     asma epilepsia migrañas? intolerancia hipertensión allergie intolérance diabète asthme épilepsie hypertension
@@ -199,7 +180,9 @@ NAMED = linear(
     rf"|woont|werkt)(?:\W|$)",
     re.I,
 )
-OF_KIN = linear(rf"(?i:{STARTS}{POSSESSIVE} {KIN}),? (?P<name>\p{{Lu}}\p{{Ll}}+),? (?P<verb>\p{{L}}+)")
+OWNER = linear(
+    rf"(?i:{STARTS}{POSSESSIVE} (?P<kin>{KIN})),?(?: (?P<name>\p{{Lu}}\p{{Ll}}+),?)?(?: (?P<verb>\p{{L}}+)|\W|$)"
+)
 SAYING = frozenset(
     """
     und y et e en o a sagt meint findet glaubt denkt will möchte mag dice piensa cree quiere dit pense croit veut trouve
@@ -232,38 +215,30 @@ UNTIL = linear(
 )
 _NOW_SO = either("""
     jetzt nun inzwischen mittlerweile neuerdings ab_sofort nicht_mehr kein\\p{L}*_(?:\\p{L}+_)?mehr ya_no ahora
-    maintenant
-    désormais n(?:e_|')\\p{L}+_plus finalement adesso ormai non_\\p{L}+_più agora já_não não_\\p{L}+_mais voortaan
-    niet_meer geen_\\p{L}+_meer nu
+    maintenant désormais n(?:e_|')\\p{L}+_plus finalement adesso ormai non_\\p{L}+_più agora já_não não_\\p{L}+_mais
+    voortaan niet_meer geen_\\p{L}+_meer nu
 """)
 NOW_SO = linear(rf"(?:^|[^\p{{L}}'-]){_NOW_SO}(?:[^\p{{L}}]|$)", re.I)
 """What says that something is so now, or no longer."""
 _CHANGES = either("""
     gewechselt verschoben (?:um)?gezogen mudé_a mudamos_a gekündigt abgesetzt aufgehört umgestellt
-    cambi(?:ado|é|ó|amos)_(?:de|a) h[ae]_mudado
-    hemos_mudado han?_subido han?_bajado (?:dejado|dejé|dejamos)_de changé_de déménagé quitté arrêté_de smesso_di
-    cambiato
-    trasferit[oai] mud(?:ei|ou|ámos)_(?:de|para) deixei_de troc(?:ámos|amos|ei|ou)_(?:de|para) veranderd_van verhuisd
-    overgestapt gestopt_met
+    cambi(?:ado|é|ó|amos)_(?:de|a) h[ae]_mudado hemos_mudado han?_subido han?_bajado (?:dejado|dejé|dejamos)_de
+    changé_de déménagé quitté arrêté_de smesso_di cambiato trasferit[oai] mud(?:ei|ou|ámos)_(?:de|para) deixei_de
+    troc(?:ámos|amos|ei|ou)_(?:de|para) veranderd_van verhuisd overgestapt gestopt_met
 """)
 CHANGED = linear(rf"(?:^|[^\p{{L}}'-]){_CHANGES}(?:[^\p{{L}}]|$)", re.I)
 _LASTING = either("""
     wohn leb arbeite studier heiß heiss nehm nimm nutz verwend buche trink esse isst rauch spiel zahl fahr vivo vivimos
     vive trabaj estudi us[oa] tom[oa] compr[oa] pag[oa] com[oe] beb fum conduc llev[oa] llam abr habit travaill étudi
     utilis pren mang boi fume écri condui appell achet pai[eo] abit lavor studi prend bev guid chiam mor[oa] trabalh
-    estud
-    chama woon werk studeer gebruik neem eet drink rook rijd heet betaal
+    estud chama woon werk studeer gebruik neem eet drink rook rijd heet betaal
 """)
-LASTING = linear(
-    rf"(?:^|[^\p{{L}}])(?:j')?{_LASTING}",
-    re.I,
-)
+LASTING = linear(rf"(?:^|[^\p{{L}}])(?:j')?{_LASTING}", re.I)
 """How verbs begin that tell what lasts."""
 BY_NAME = linear(
     r"^(?:\p{L}{3,} ){1,2}(?:hat|ist|ha|han|est|è|é|tem|heeft|is|ya|ne|n'\p{L}+|se|s'est|não|non|já) ", re.I
 )
 """A sentence about somebody by name, unless it begins with an adverb or an article."""
-OWNER = linear(rf"{STARTS}{POSSESSIVE} (?P<kin>{KIN})(?:\W|$)", re.I)
 WITH_KIN = linear(rf"(?:^|\W)(?:mit|con|avec|com|met) \S+ {KIN}(?:\W|$)", re.I)
 NUMBER = linear(r"\d[\d.,]*\d|\d")
 UNSAID = frozenset(
@@ -284,8 +259,7 @@ WITHDRAWN = linear(
 )
 """What says that an instruction no longer holds."""
 FOR_GOOD = linear(
-    rf"\b(?:{ALWAYS}|{NEVER}|{FROM_NOW_ON}|bitte|por favor|s'il (?:te|vous) plaît|per favore|graag|alsjeblieft)\b",
-    re.I,
+    rf"\b(?:{ALWAYS}|{NEVER}|{FROM_NOW_ON}|bitte|por favor|s'il (?:te|vous) plaît|per favore|graag|alsjeblieft)\b", re.I
 )
 """What an instruction says besides what is wanted."""
 _FORMS = either("""

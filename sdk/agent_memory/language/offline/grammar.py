@@ -189,7 +189,9 @@ def _subject(words: list[str]) -> _Subject:
         return "self", [], ["am", *words], True
     named = is_gerund(first) and not lexicon.BE.isdisjoint(lower[1:4])  # "Staging db is at …", "moving day is …"
     if first == "been" or is_past(first) or (is_gerund(first) and not named) or first == "not" or drops_subject(words):
-        return "self", [], ["have", *words] if first == "been" else words, True
+        # "Took me an hour" and "cost us a lot" tell of something else.
+        owner = "it" if not {"me", "us"}.isdisjoint(lower[1:]) and is_past(first) else "self"
+        return owner, [], ["have", *words] if first == "been" else words, True
     return _noun_phrase("self", words, definite=False)
 
 

@@ -62,7 +62,7 @@ _DECIDED = either(r"""
 """)
 _DECISION = bounded(
     rf"\b{_DECIDED}\b|^(?:we|i|they) (?:have )?(?:just )?(?:moved|pushed|shifted|changed|switched|bumped|delayed) "
-    r"(?:the|our|my|it)\b",
+    r"(?:the|our|my|it)\b.* (?:to|from|till|until|by|back|forward)\b",
     re.I,
 )
 _UNDECIDED = bounded(

@@ -117,8 +117,7 @@ LIKING = {
 
 CHANGING = words("""
     change move switch shift push postpone reschedule delay bump raise increase lower reduce cut drop update extend
-    shorten bring set adjust rise grow slip go jump fall upgrade downgrade double
-    halve triple
+    shorten bring set adjust rise grow slip go jump fall upgrade downgrade double halve triple
 """)
 """Verbs that give a thing another value."""
 SWITCHING = words("switch migrate move change replace swap")
@@ -126,8 +125,8 @@ SWITCHING = words("switch migrate move change replace swap")
 TOOL_VERBS = words("use run deploy build write code host develop test monitor store track manage log chat")
 """Verbs of what is done with a tool."""
 LASTING = words("""
-    live work study graduate marry divorce retire adopt bear found join quit leave move hire fire promote diagnose
-    operate break fracture sprain sell buy rent lease own speak cancel subscribe enrol enroll relocate switch stop give
+    live work study graduate marry divorce retire adopt bear founded join quit leave move hire fire promote diagnose
+    operate break fracture sprain sell buy rent lease own speak cancel subscribe enrol enroll relocate switch stop
     become drop ditch
 """)
 """Verbs of what changes a life or a work, so that it matters without a date too."""
@@ -173,11 +172,12 @@ GENERIC = words("""
 """So general that a sentence of nothing else tells nothing."""
 
 EMOTIONS = words("""
-    happy glad excited proud sorry sure thrilled grateful thankful ready okay ok fine sad upset worried nervous anxious
-    tired exhausted busy stressed overwhelmed delighted pleased interested keen confident certain joking back here right
-    wrong afraid surprised relieved motivated hungry bored late sick done stuck lost confused good great nice cool fun
-    amazing awesome wonderful incredible fantastic beautiful lovely perfect bad awful terrible horrible hard tough easy
-    important worth funny cute sweet weird strange annoying boring interesting exciting blast adorable crucial
+    asleep awake happy glad excited proud sorry sure thrilled grateful thankful ready okay ok fine sad upset worried
+    nervous anxious tired exhausted busy stressed overwhelmed delighted pleased interested keen confident certain joking
+    back here right wrong afraid surprised relieved motivated hungry bored late sick done stuck lost confused good great
+    nice cool fun amazing awesome wonderful incredible fantastic beautiful lovely perfect bad awful terrible horrible
+    hard tough easy important worth funny cute sweet weird strange annoying boring interesting exciting blast adorable
+    crucial
 """)
 """What people are for a while and say of themselves in passing, or call a thing without telling what it is."""
 
@@ -228,8 +228,8 @@ ATTRIBUTES = MEASURES | words("""
 """What things and people have: a time, a name, an amount."""
 
 COUNTED = words("""
-    chapter day episode error exercise figure floor game issue item level lesson line module number option page part
-    phase point question round rule scene season section step story table task top unit version vol week year
+    chapter day draft episode error exercise figure floor game gate issue item level lesson line module number option
+    page part phase point question round rule scene season section step story table task top unit version vol week year
 """)
 """What is counted through, so that a figure behind it is no value."""
 

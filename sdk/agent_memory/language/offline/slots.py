@@ -116,6 +116,15 @@ _STACK = bounded(
     r"^(?:[\w.#/-]+(?: v?\d[\w.]*)?(?:,? [+&] )){1,5}[\w.#/-]+(?: v?\d[\w.]*)?$|^[a-z]+ v?\d+\.\d+[\w.]*\b", re.I
 )
 _WEEKDAY = rf"(?:{plain_words(lexicon.WEEKDAYS)}s?)"
+_OF_THE_TALK = bounded(
+    rf"\bthe (?:first|second|third|last|other|former|latter)(?: (?!{_WEEKDAY}\b)[a-z]+)?(?=[.,!]|$)"
+    r"|\b(?:this|that) (?:one|time|slide|file)\b"
+    r"|\b(?:option|version|with|like|prefer|pick|choose|take) (?-i:[A-D])(?=[ .,!]|$)"
+    r"|\b(?:with|for|about|to|like|prefer) (?:either|both|neither|any|all)(?=[.,!]|$)|, have a look\b"
+    r"|\bkeeps? (?:on )?[a-z]+ing\b|\b(?:shows?|says?|throws|returns|displays) (?:an? )?(?:\d|error)",
+    re.I,
+)
+"""What is about something in the talk, or at hand."""
 _APPOINTMENT = bounded(
     rf"^(?!same |only |not |maybe |see |till |until |on )[a-z]{{3,}}(?: [a-z]{{3,}})?(?: with [a-z]+(?: [a-z]+)?)?"
     r"(?: is| moved to| every| on| at)* "
@@ -142,6 +151,7 @@ WEAK = stems(lexicon.WEAK_VERBS)
 _CHANGING, _LASTING = stems(lexicon.CHANGING), stems(lexicon.LASTING)
 _LEAVING = stems(lexicon.words("quit retire graduate divorce"))
 _FOODS = stems(food for foods in lexicon.FOODS.values() for food in foods)
+_FOR_NOW = lexicon.words("asleep awake stuck lost late")
 _SEEMING = frozenset({"look", "seem", "sound", "feel"})
 _AGREED = bounded(r"\bindeed\b|\b(?:is|are) (?:certainly|truly)\b|\bdo(?:es)? (?:sound|seem|look)\b", re.I)
 """What agrees with somebody about a thing, instead of telling of it."""
@@ -160,6 +170,8 @@ def fills_one(text: str, clause: Clause | None, moments: Sequence[Moment], kind:
         return False
     if kind == "requirement":
         return True
+    if _OF_THE_TALK.search(plain) or (clause is not None and _is_for_now(clause, moments)):
+        return False
     if clause is None or is_addressed(text):
         return _is_terse(plain)
     if clause.time not in {"wish", "ahead"} and (endings.ending(text) is not None or endings.is_able_again(text)):
@@ -258,7 +270,8 @@ def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *,
         return False
     # What happened at no time that anybody named is an anecdote, whatever figures are in it.
     over = clause.time == "past" or clause.perfect
-    told = not over or dated or (named and not of_thing) or changing or "used to" in plain
+    just = clause.verb not in _LASTING and "just" in plain.lower().split()[:3]
+    told = not over or dated or (named and not (of_thing or just)) or changing or "used to" in plain
     if of_thing:
         tells = clause.owner != "it" and told and bool(clause.verb and particular and concrete)
         return tells and _is_known(clause, changing=changing, dated=dated, telling=telling)
@@ -334,6 +347,15 @@ def _dangles(plain: str) -> bool:
     words = [word for word in before if word not in lexicon.GENERIC and not word.endswith(_ADVERBS)]
     named = [word for word in words if word not in lexicon.LIKING and not is_gerund(word)]
     return pronoun is not None and (len(words) < 2 or not named)
+
+
+def _is_for_now(clause: Clause, moments: Sequence[Moment]) -> bool:
+    """Whether it only says how or where somebody is just now, or what they shopped: "I'm stuck at step 4"."""
+    rest = [*(word.lower() for word in clause.rest), "", ""]
+    if clause.verb == "buy":  # a name or a figure is no groceries, nor is "a house"
+        return "".join(clause.rest[:1]).islower() and rest[0] not in lexicon.STOPWORDS | lexicon.NUMBERS.keys()
+    counted = rest[0] in {"at", "in", "on"} and rest[1] in lexicon.COUNTED - {"floor"}
+    return clause.verb == "be" and (rest[0] in _FOR_NOW or counted or ("until" in rest and not moments))
 
 
 def _is_one_of_many(clause: Clause) -> bool:

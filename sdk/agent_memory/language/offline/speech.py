@@ -40,6 +40,7 @@ _WHAT_IF = bounded(
     rf"|\bif {either('i we you they it he she only')}\b|\bi wish\b|\b(?:would|could|should|might) have\b|\bas though\b"
     rf"|\b{either('i we it that this they he she you')} would"
     r"(?! (?:(?:also|really) )?(?:love|like|prefer|rather|never))\b"
+    r"|^(?:i|we|he|she|they) (?:very |so )?(?:nearly|almost) [a-z]+ed\b"
     r"|\b(?:would|could) be\b|^(?:i|we) (?:do|did) not (?:think|believe|know|remember)\b"
     r"|\bin my (?:novel|story|book|game|dream|film|play)\b|\bmy (?:\w+ )?(?:character|protagonist)\b",
     re.I,
@@ -52,6 +53,7 @@ _REPORTED = bounded(
 _NOT_MEANT = bounded(
     r"^(?:lol|lmao|rofl|haha+|ugh+|argh+|pff+)\b(?!,? (?:no|nope|nah|yes|yeah|yep)\b)"
     r"|\b(?:jk|just kidding|only kidding)\b|\b(?:haha+|lmao|rofl)\W*$"
+    r"|, (?:do|did|am|is|are|can|have|will)(?: not|n't)? (?:i|we|you|it|they)\W*$"
     r"|^(?:for example|for instance|e\.g\.)",
     re.I,
 )
