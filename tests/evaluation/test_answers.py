@@ -98,10 +98,7 @@ def test_a_model_answers_and_another_one_judges(server: Models, dataset: Path, t
     assert answers["overall"] == {"questions": 2, "correct": 1.0, "low": 0.3424, "high": 1.0}
     assert answers["categories"]["adversarial"]["correct"] == 1.0
     assert answers["usage"] == {"model_calls": 6, "input_tokens": 600, "output_tokens": 120}
-    assert (
-        "3 questions, 0 of them with a recorded answer: at most 6 calls to small (answers) and large (judge)"
-        in told.stderr
-    )
+    assert "3 questions, 0 of them with a recorded answer: 6 calls to small (answers) and large (judge)" in told.stderr
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     (canoe,) = [row for row in rows if row.get("answered") and "canoe" in row["question"]]
     assert (canoe["answer"], canoe["expected"], canoe["correct"]) == ("red", "red", True)
@@ -155,6 +152,13 @@ def test_a_refused_question_is_in_no_share_and_the_others_stand(server: Models, 
     assert (answers["failed"], answers["overall"]["questions"], answers["overall"]["correct"]) == (1, 1, 1.0)
     (canoe,) = [row for row in map(json.loads, out.read_text().splitlines()) if row.get("error")]
     assert "canoe" in canoe["question"]
+
+
+def test_the_table_says_why_questions_stayed_without_an_answer(server: Models, dataset: Path):
+    server.refuses = "canoe"
+    shown = " ".join(run(dataset, "--yes").stdout.split())
+    assert "1 without an answer" in shown
+    assert "1 x: small gave no usable answer to 'answer' in 3 attempts: the model refused" in shown
 
 
 def test_a_run_without_any_answer_fails(server: Models, dataset: Path):
@@ -287,7 +291,7 @@ def test_a_model_extracts_and_another_one_marks(server: Models, labelled: Path, 
     kept, out = tmp_path / "marks.jsonl", tmp_path / "rows.jsonl"
     told = mark(labelled, "--yes", "--json", "--recorded", kept, "--out", out)
     figures = json.loads(told.stdout)
-    assert "3 messages, 0 of them with a recorded answer: at most 6 calls to small (answers)" in told.stderr
+    assert "3 messages, 0 of them with a recorded answer: 6 calls to small (answers)" in told.stderr
     assert server.models == {"small": 3, "large": 2}  # nothing was extracted from the question
     assert (figures["model"], figures["judge"], figures["memories"], figures["unmarked"]) == ("small", "large", 2, 0)
     assert (figures["good"]["share"], figures["weak"]["share"], figures["bad"]["share"]) == (0.5, 0.5, 0.0)
@@ -305,6 +309,13 @@ def test_a_message_that_a_model_refuses_is_counted_as_failed(server: Models, lab
     server.refuses = "peanuts"
     figures = json.loads(mark(labelled, "--yes", "--json").stdout)
     assert (figures["failed"], figures["memories"], figures["recall"]["of"]) == (1, 1, 0)
+
+
+def test_marks_of_no_message_are_a_failure_with_its_reason(server: Models, labelled: Path):
+    server.refuses = "turns"
+    shown = " ".join(mark(labelled, "--yes", code=1).stdout.split())
+    assert "3 failed" in shown
+    assert "2 x: small gave no usable answer to 'extract' in 3 attempts: the model refused" in shown
 
 
 def test_marks_need_messages_and_a_yes(server: Models, labelled: Path):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Group, RenderableType
 
+from agent_memory.cli.failures import FAILED
 from agent_memory.cli.terminal import emit, progress, stderr, stdout
 from agent_memory.cli.views import heading, table
 from agent_memory.errors import ConfigurationError, InvalidInput
@@ -47,9 +48,10 @@ async def _done(
     try:
         if missing := job.missing(rows, chat):
             stderr().print(
-                f"{len(rows)} {job.what}, {len(rows) - len(missing)} of them with a recorded answer: at most"
+                f"{len(rows)} {job.what}, {len(rows) - len(missing)} of them with a recorded answer:"
                 f" {2 * len(missing)} calls to {first} (answers) and {second} (judge), about"
-                f" {job.tokens(missing):,} tokens in and {job.tokens_out * 2 * len(missing):,} out",
+                f" {job.tokens(missing):,} tokens in and {job.tokens_out * 2 * len(missing):,} out; more if a model"
+                " must be asked again",
                 soft_wrap=True,
             )
             agree(model, sure=sure, as_json=as_json)
@@ -132,7 +134,16 @@ def answers_view(rated: Mapping[str, Any]) -> list[RenderableType]:
         heading(f"Answers by {rated['model']}, judged by {rated['judge']}"),
         made,
         f"{rated['context_tokens']:.0f} tokens of context a question{failed} (overall without adversarial)",
+        *_reasons(rated),
     ]
+
+
+def _reasons(figures: Mapping[str, Any]) -> list[str]:
+    return [f"{times} x: {why}" for why, times in list(figures["failures"].items())[:_MOST_REASONS]]
+
+
+_MOST_REASONS = 3
+"""Reasons of failed calls that are shown, the most frequent first. A choice."""
 
 
 def by_labels(path: Path, out: Path | None, *, as_json: bool) -> None:
@@ -181,6 +192,8 @@ def by_judge(path: Path, recorded: Path | None, out: Path | None, *, sure: bool,
         emit(figures)
     else:
         stdout().print(_view(figures))
+    if 0 < figures["messages"] == figures["failed"]:
+        raise typer.Exit(FAILED)
 
 
 def _view(figures: Mapping[str, Any]) -> RenderableType:
@@ -200,5 +213,6 @@ def _view(figures: Mapping[str, Any]) -> RenderableType:
         rubric,
         f"{figures['dataset']}: {figures['messages']} messages, {figures['memories']} memories"
         + (f" ({left})" if left else ""),
+        *_reasons(figures),
         made,
     )

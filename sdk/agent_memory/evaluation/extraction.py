@@ -365,6 +365,7 @@ def report(marked: Sequence[Marked]) -> dict[str, Any]:
         "agreement": share(sum(same), len(same)),
         "unmarked": sum(len(one.memories) - len(one.marks) for one in read),
         "failed": len(marked) - len(read),
+        "failures": dict(Counter(one.error for one in marked if one.error is not None).most_common()),
     }
 
 

@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -345,6 +346,7 @@ def report(judged: Sequence[Judged]) -> dict[str, Any]:
         },
         "context_tokens": round(sum(one.case.tokens for one in judged) / max(len(judged), 1), 1),
         "failed": sum(one.error is not None for one in judged),
+        "failures": dict(Counter(one.error for one in judged if one.error is not None).most_common()),
     }
 
 
