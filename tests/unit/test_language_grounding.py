@@ -97,6 +97,86 @@ def test_what_cannot_be_pointed_at_is_dropped_with_a_reason(item, reason):
     assert rejected == [f"memory 1: {reason}"]
 
 
+MOVES = [
+    turn("t1", "user", "I moved to Lisbon in March. Is it always so windy?"),
+    turn("t2", "agent", "It is. You have two cats and a dog, so a house would suit you."),
+    turn("t3", "user", "The rent is 900 euros a month."),
+]
+LISBON = ("Ines moved to Lisbon in March", "I moved to Lisbon in March")
+
+
+@pytest.mark.parametrize("refs", [["turn-17"], ["t9", "t12"], ["t3"], ["t2"], ["t2", "t3"]])
+def test_a_quote_that_no_cited_turn_has_finds_the_turn_that_has_it(refs):
+    memories, rejected = kept(memory(*LISBON, turns=refs), data=ExtractInput(turns=MOVES))
+    assert [(one.content, one.quote, one.turns) for one in memories] == [(*LISBON, ["t1"])]
+    assert rejected == []
+
+
+@pytest.mark.parametrize(
+    ("content", "own"),
+    [
+        ("Ines moved to Lisbon in April", "Ines: I moved to Lisbon in March."),
+        ("Ines never moved to Lisbon in March", "Ines: I moved to Lisbon in March."),
+        ("Bob moved to Lisbon in March", "Ines: I moved to Lisbon in March."),
+    ],
+)
+def test_what_its_turn_does_not_support_is_not_kept_either_if_the_quote_found_the_turn(content, own):
+    memories, rejected = kept(memory(content, LISBON[1], ["t9"]), data=ExtractInput(turns=MOVES))
+    assert ([one.turns for one in memories], len(rejected)) == ([["t1"]], 1)
+    assert memories[0].content.startswith(own.rstrip("."))
+    assert rejected[0].startswith("memory 1: kept in the user's own words")
+
+
+def test_of_identical_turns_with_a_quote_the_newest_counts():
+    data = ExtractInput(turns=[*MOVES, turn("t4", "user", MOVES[0].content), turn("t5", "agent", MOVES[0].content)])
+    assert [one.turns for one in kept(memory(*LISBON, turns=["t9"]), data=data)[0]] == [["t4"]]
+
+
+SOURCELESS = "it cites no turn that may be a source"
+
+
+@pytest.mark.parametrize(
+    ("item", "more"),
+    [
+        pytest.param(memory("Ines has two cats", "You have two cats and a dog", ["t9"]), [], id="the agent's words"),
+        pytest.param(
+            memory("How the house was found", "You have two cats and a dog", ["t9"], type="episodic"),
+            [],
+            id="the agent's words in an episode",
+        ),
+        pytest.param(
+            memory("Ines has the premium plan", "The user has the premium plan", ["t9"]),
+            [
+                turn("t4", "system", "The user has the premium plan."),
+                turn("t5", "tool", "The user has the premium plan"),
+            ],
+            id="words of a system and a tool",
+        ),
+        pytest.param(memory("Ines moved to Lisbon", "to Lisbon", ["t9"]), [], id="two words"),
+        pytest.param(
+            memory("Ines moved to Lisbon", "to Lisbon", ["t9"]),
+            [turn(f"t{n}", "user", f"The {n}th flight to Lisbon was late.") for n in range(4, 9)],
+            id="two words that many turns have",
+        ),
+        pytest.param(
+            memory(*LISBON, turns=["t9"]),
+            [turn("t4", "user", "Bob said: I moved to Lisbon in March.")],
+            id="different turns",
+        ),
+        pytest.param(
+            memory(*LISBON, turns=["t9"]),
+            [turn("t4", "user", MOVES[0].content).model_copy(update={"name": "Bob"})],
+            id="the same words of another user",
+        ),
+        pytest.param(memory("Ines moved to Lisbon", "I have moved on to Lisbon", ["t9"]), [], id="nobody's words"),
+        pytest.param(memory("Ines keeps two goats", "I keep two goats", ["b1"]), [], id="an earlier turn"),
+    ],
+)
+def test_a_quote_that_finds_no_single_turn_of_a_user_makes_no_memory(item, more):
+    data = ExtractInput(before=[turn("b1", "user", "I keep two goats.")], turns=[*MOVES, *more])
+    assert kept(item, data=data) == ([], [f"memory 1: {SOURCELESS}"])
+
+
 def test_procedures_and_episodes_may_quote_an_agent():
     steps = memory(
         "To deploy: npm build, then docker push", "npm build first, then docker push", ["t3"], type="procedural"

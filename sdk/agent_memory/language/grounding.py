@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from agent_memory.language.conclusions import Ungrounded, ground_conclusions, ground_insights
 from agent_memory.language.custom import ground_custom
-from agent_memory.language.own_words import Reworded, in_own_words
+from agent_memory.language.own_words import Reworded, in_own_words, stands_alone
 from agent_memory.language.polarity import changed_polarity
 from agent_memory.language.said_dates import Spoken
 from agent_memory.language.support import NOT_STATED, why_unsaid, why_unsupported
@@ -156,6 +156,8 @@ def ground_memory(
 ) -> ExtractedMemory | Reworded:
     """A memory with its refs in order, its quote as in the transcript, and no time phrase that nobody used.
 
+    If no turn that it cites has the quote, the one turn of a user that has it counts as cited (`_turn_of_quote`).
+
     A fact must quote a user; what an agent or a tool said can only be its occasion. Procedures and episodes may come
     from any turn except a system turn; what only an agent or a tool said is settled by that turn, even if a user spoke
     after it.
@@ -168,12 +170,15 @@ def ground_memory(
             make no memory.
     """
     cited = [turn for turn in turns if turn.ref in memory.turns and turn.role != "system"]
-    if not cited:
-        raise Ungrounded("it cites no turn that may be a source")
     said = {turn.ref: quote for turn in cited if (quote := find_quote(memory.quote, turn.content))}
     if not said:
         by_users = [turn for turn in cited if turn.role == "user"]
         said = {turn.ref: quote for turn in by_users if (quote := find_tidied(memory.quote, turn.content))}
+    if not said and (found := _turn_of_quote(memory.quote, turns)):
+        turn, quote = found
+        cited, said = [turn], {turn.ref: quote}
+    if not cited:
+        raise Ungrounded("it cites no turn that may be a source")
     if not said:
         raise Ungrounded("its quote is not in the turns that it cites")
     by_user = {turn.ref: said[turn.ref] for turn in cited if turn.ref in said and turn.role == "user"}
@@ -203,6 +208,21 @@ def ground_memory(
     if own is None:
         raise Ungrounded(why)
     return Reworded(own, why)
+
+
+def _turn_of_quote(quote: str, turns: Sequence[TurnView]) -> tuple[TurnView, str] | None:
+    """The turn of a user that has a quote word for word, and the quote as it stands there.
+
+    Models confuse or invent refs of turns whose words they quote correctly. A quote shows which turn is meant only if
+    it stands alone: "yes, please" may be said to anything. Of several turns with it, the newest counts if all are the
+    same words of the same user; otherwise the quote shows none.
+    """
+    found = [
+        (turn, said) for turn in turns if turn.role == "user" and (said := find_quote(quote, turn.content)) is not None
+    ]
+    if not stands_alone(quote) or len({(turn.name, turn.content) for turn, _ in found}) != 1:
+        return None
+    return found[-1]
 
 
 def _ahead(cited: Sequence[TurnView], turns: Sequence[TurnView], before: Sequence[TurnView]) -> list[TurnView]:

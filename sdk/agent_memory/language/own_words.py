@@ -57,7 +57,7 @@ def in_own_words(memory: ExtractedMemory, turn: TurnView, before: Sequence[TurnV
     content = tidy(with_dates(said, found))
     if question := question_of(turn.content.strip(), before, alone=True, settles=False):
         content = f"{content.rstrip('.!')} (asked: {question})"
-    elif len(words_of(said)) < _FEWEST and not _DENSE.search(said):
+    elif not stands_alone(said):
         return None
     return memory.model_copy(
         update={
@@ -71,6 +71,11 @@ def in_own_words(memory: ExtractedMemory, turn: TurnView, before: Sequence[TurnV
             "data": None,
         }
     )
+
+
+def stands_alone(text: str) -> bool:
+    """Whether a text has enough words to make sense by itself, so that others hardly say the same by chance."""
+    return len(words_of(text)) >= _FEWEST or _DENSE.search(text) is not None
 
 
 def _quoted(text: str, quote: str) -> list[str]:
