@@ -9,6 +9,8 @@ from agent_memory.text.stop_words import FOREIGN_WORDS, SMALL_WORDS
 
 LETTERS = linear(r"\p{L}+")
 """A word of letters alone."""
+_CONTRACTED = linear(r"(\p{L})['’](?:s|t|d|m)\b")
+"""English words with a letter behind an apostrophe. Alone, the letter would be a French word."""
 _FOREIGN_SHARE = 0.15
 """The minimum share of a text's words that must be function words of another language. A choice."""
 _MORE_FOREIGN = frozenset(
@@ -25,7 +27,8 @@ ENGLISH_ALONE = SMALL_WORDS - frozenset("in is was we me no had of".split())
 def is_foreign(text: str) -> bool:
     """Whether a text is not English: it has function words of other languages, or letters that English never has."""
     shouted = text.isupper()  # else a word in capitals is an abbreviation: "CI" is no Italian
-    words = [word.lower() for word in LETTERS.findall(text) if shouted or len(word) == 1 or not word.isupper()]
+    plain = _CONTRACTED.sub(r"\1", text)
+    words = [word.lower() for word in LETTERS.findall(plain) if shouted or len(word) == 1 or not word.isupper()]
     if any(char > "\u024f" and char.isalpha() for word in words for char in word):
         return True
     foreign = sum(word in FOREIGN_WORDS or word in _MORE_FOREIGN for word in words)

@@ -56,6 +56,6 @@ FUNCTION_WORDS = frozenset(
 FOREIGN_WORDS = (
     FUNCTION_WORDS
     - CLAIM_WORDS
-    - {"war", "die", "son", "sale", "tu", "pour", "if", "os", "era", "sera", "hat", "ton", "do", "no", "so"}
+    - {"war", "die", "son", "sale", "tu", "pour", "if", "os", "era", "sera", "hat", "ton", "do", "no", "so", "also"}
 )
 """Stop words that show that a text is not English. Words that English has too are left out."""
