@@ -51,13 +51,13 @@ OF_EMBEDDINGS = FAULTS | {
     "huge answer": "no_api_answer",
     "wrong dimensions": "dimensions",
 }
-FINAL_OF_CHAT = {"refusal", "wrong schema", "huge answer", "content filter"}
+FINAL_OF_CHAT = {"refusal", "wrong schema", "huge answer", "content filter", "no form"}
 FINAL_OF_EMBEDDINGS = {"content filter", "zeros", "nulls"}
 
 
 def test_the_catalogue_is_whole():
     assert set(FAULTS) | FINAL_OF_CHAT | {"wrong dimensions", "zeros", "nulls"} == set(MISBEHAVIOURS)
-    assert set(OF_EMBEDDINGS) | FINAL_OF_EMBEDDINGS | {"refusal"} == set(MISBEHAVIOURS)
+    assert set(OF_EMBEDDINGS) | FINAL_OF_EMBEDDINGS | {"refusal", "no form"} == set(MISBEHAVIOURS)
 
 
 @asynccontextmanager

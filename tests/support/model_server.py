@@ -31,6 +31,7 @@ _PLAIN: dict[str, Answer] = {
     "error 200": (200, _JSON, json.dumps({"error": {"message": "upstream is down"}})),
     "empty 200": (200, _JSON, ""),
     "content filter": _failure(400, "content_filter", "the prompt was filtered"),
+    "no form": _failure(400, "unsupported_parameter", "response_format and tools are not supported"),
     "short 429": _failure(429, "rate_limit", "slow down", **{"retry-after-ms": "50"}),
     "long 429": _failure(429, "rate_limit", "come back later", **{"retry-after-ms": "1500"}),
     "quota 429": _failure(429, "insufficient_quota", "you exceeded your quota"),

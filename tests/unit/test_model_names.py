@@ -192,6 +192,24 @@ async def test_a_chat_only_server_works_with_local_embeddings(environment: Set, 
     assert service.keys == ["Bearer none"], "a server of one's own is not sent the key of OpenAI"
 
 
+async def test_embeddings_have_an_address_and_a_key_of_their_own(environment: Set, httpserver: HTTPServer):
+    """The server of the chat model knows no embeddings: any request to it fails."""
+    given = httpserver.expect_request("/vectors/v1/embeddings", headers={"Authorization": "Bearer of-vectors"})
+    given.respond_with_json({"data": [{"index": 0, "embedding": [1.0, 0.0, 0.0]}], "usage": {"prompt_tokens": 1}})
+    env = environment(
+        AGENT_MEMORY_CHAT="openai:anything",
+        AGENT_MEMORY_CHAT_BASE_URL=httpserver.url_for("/chats/v1"),
+        AGENT_MEMORY_CHAT_API_KEY="of-chats",
+        AGENT_MEMORY_EMBEDDINGS="openai:vectors@3",
+        AGENT_MEMORY_EMBEDDINGS_BASE_URL=httpserver.url_for("/vectors/v1"),
+        AGENT_MEMORY_EMBEDDINGS_API_KEY="of-vectors",
+    )
+    _, embeddings = models_named_by(env)
+    assert embeddings is not None
+    assert len((await embeddings.embed(["Lisbon"])).vectors) == 1
+    await embeddings.close()
+
+
 def test_the_earlier_variables_still_name_both(environment: Set):
     chat, embeddings = models_named_by(
         environment(OPENAI_API_KEY="k", AGENT_MEMORY_CHAT_MODEL="gpt-x", AGENT_MEMORY_EMBEDDING_DIMENSIONS="256")
