@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent_memory import AsyncMemory, Memory
-from agent_memory.cli.status import Sample, view, watch
+from agent_memory.cli.watch import Sample, view, watch
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import EndpointHealth, Health, Usage, now
 from tests.cli.test_cli_views import printed

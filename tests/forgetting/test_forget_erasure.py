@@ -70,7 +70,7 @@ async def test_an_erasure_that_was_cut_off_is_finished(memory: AsyncMemory, monk
 
     with monkeypatch.context() as patched:
         patched.setattr(store, "batch", batch)
-        patched.setattr("agent_memory.processing.workflows.ATTEMPTS", 1)
+        patched.setattr("agent_memory.processing.activities.ATTEMPTS", 1)
         with pytest.raises(StoreUnavailable):
             await memory.user("alice").forget(everything=True)
     assert len(await documents(memory, "alice")) > 0

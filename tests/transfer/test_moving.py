@@ -22,7 +22,8 @@ from langgraph.store.memory import InMemoryStore
 from agent_memory import AsyncMemory, Memory
 from agent_memory.errors import InvalidInput
 from agent_memory.transfer import hindsight
-from agent_memory.transfer.moving import Origin, contents_of
+from agent_memory.transfer.moving import contents_of
+from agent_memory.transfer.origins import Origin
 from agent_memory.transfer.readers.transcripts import read_transcript
 
 EXPORTS = Path(__file__).parents[2] / "samples" / "exports"

@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 from agent_memory import AsyncMemory
 from agent_memory.cli.main import app
 from agent_memory.errors import InvalidInput
-from agent_memory.transfer.moving import Origin, contents_of
+from agent_memory.transfer.moving import contents_of
+from agent_memory.transfer.origins import Origin
 
 TABLE = (
     "CREATE TABLE store (prefix text NOT NULL, key text NOT NULL, value text NOT NULL, created_at TIMESTAMP,"

@@ -30,7 +30,7 @@ from agent_memory.cli.options import (
 from agent_memory.cli.terminal import counted, emit, progress, shown_json, stderr, stdout
 from agent_memory.cli.views import table
 from agent_memory.errors import InvalidInput
-from agent_memory.transfer.moving import Origin
+from agent_memory.transfer.origins import Origin
 
 if TYPE_CHECKING:
     from agent_memory.models import ImportReceipt

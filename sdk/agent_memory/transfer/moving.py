@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Any
 from zipfile import ZipInfo
@@ -18,27 +17,13 @@ from agent_memory.models import iso, now
 from agent_memory.transfer import hindsight
 from agent_memory.transfer.formats import as_export, as_lines, lines_of, records_of
 from agent_memory.transfer.imported import NoMemories, Record
+from agent_memory.transfer.origins import Origin
 from agent_memory.transfer.readers import Format
 from agent_memory.transfer.readers.chatgpt import remembered
 from agent_memory.transfer.readers.files import is_zip, unpacked
 from agent_memory.transfer.readers.transcripts import Transcript, read_transcript, transcript_of
 from agent_memory.transfer.readers.utterances import NothingSaid, Utterance
 from agent_memory.transfer.systems import is_sqlite, items_in
-
-
-class Origin(StrEnum):
-    """The systems that `import` accepts as the origin of a file."""
-
-    MEM0 = "mem0"
-    ZEP = "zep"
-    LETTA = "letta"
-    LANGGRAPH = "langgraph"
-    HINDSIGHT = "hindsight"
-    CLAUDE = "claude"
-    CHATGPT = "chatgpt"
-    OPENAI = "openai"
-    AZURE_COSMOS = "azure-cosmos-agent-memory"
-
 
 _TALK = {
     Origin.ZEP: Format.MESSAGES,
