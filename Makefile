@@ -28,7 +28,7 @@ quickstart: .venv/.run  ## Sample conversations become memories, then answer que
 # More processes than cores: some tests wait, for a clock or another process, those of whole programs most of the time.
 # A worker that has no more tests takes from others.
 WORKERS ?= 3
-acceptance: WORKERS := 5
+acceptance: WORKERS := 3
 PYTEST = $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 test: .venv/.dev  ## The test suite, without the acceptance tests
