@@ -25,11 +25,9 @@ help:  ## This list
 quickstart: .venv/.run  ## Sample conversations become memories, then answer questions (FILE=my.jsonl, ASK="…" for your own)
 	@$(BIN)/agent-memory quickstart $(FILE) --store $(if $(FILE),.quickstart/$(basename $(notdir $(FILE))).db,$(STORE)) $(if $(ASK),--ask "$(ASK)") $(ARGS)
 
-# More processes than cores: some tests wait, for a clock or another process, those of whole programs most of the time.
-# A worker that has no more tests takes from others.
+# A third process on two cores: some tests wait, for a clock or another process. One that has no more takes from others.
 WORKERS ?= 3
-acceptance: WORKERS := 3
-PYTEST = $(BIN)/pytest -n $(WORKERS) --dist worksteal
+PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 test: .venv/.dev  ## The test suite, without the acceptance tests
 	$(PYTEST) -m "not acceptance" $(ARGS)
