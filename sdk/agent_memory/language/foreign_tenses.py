@@ -103,6 +103,7 @@ def other_foreign_time(content: str, quoted: str, is_then: bool) -> str | None:
 
 
 _NO_PASTS = frozenset("utente habite elefante gente restaurante".split())
+"""Common words that end like a German or Dutch past."""
 
 
 def _says_now(content: str) -> bool:

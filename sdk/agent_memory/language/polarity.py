@@ -321,7 +321,7 @@ def _closest(parts: Mapping[tuple[str, ...], set[str]], words: Iterable[str], fe
 
 
 _IDIOMS = frozenset("wait believe only so picture imagine regret forget doubt forgotten".split())
-"""With these a "not" means yes: "can't wait", "nothing like it", "not so long ago", "not only"."""
+"""With these a "not" means yes: "can't wait", "not so long ago", "not only"."""
 
 
 def _is_doubted(clause: Sequence[str]) -> bool:

@@ -1,7 +1,8 @@
 """Tenses: finds claims about now, or about every time, that rest on what was said of the past or of one time.
 
-English only. "I was on sertraline" is over, "I had a beer last night" is no habit. A past that leads to a lasting state
-("I was born", "we got married") and a present perfect say something about now, so they pass.
+In English; `foreign_tenses` reads six other languages. "I was on sertraline" is over, "I had a beer last night" is no
+habit. A past that leads to a lasting state ("I was born", "we got married") and a present perfect say something about
+now, so they pass.
 """
 
 from __future__ import annotations
