@@ -24,7 +24,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
 
 
 def test_turns_that_were_given_up_are_named_and_replayed(server: ModelServer, tmp_path: Path):
-    server.mode["chat"], server.only = "content filter", "Ana"
+    server.mode["chat"], server.only = "content filter", ("Ana",)
     told, store = tmp_path / "talk.jsonl", tmp_path / "memory.db"
     facts = ("fact: city=Lisbon by the river", "fact: sister=Ana", "fact: pet=a cat and a dog")
     told.write_text("".join(json.dumps({"role": "user", "content": fact}) + "\n" for fact in facts))
@@ -43,7 +43,7 @@ def test_turns_that_were_given_up_are_named_and_replayed(server: ModelServer, tm
 
 
 def test_json_counts_them(server: ModelServer, tmp_path: Path):
-    server.mode["chat"], server.only = "content filter", "Ana"
+    server.mode["chat"], server.only = "content filter", ("Ana",)
     told, store = tmp_path / "talk.jsonl", tmp_path / "memory.db"
     told.write_text(json.dumps({"role": "user", "content": "fact: sister=Ana, who lives here"}))
     ingest = ("ingest", told, "--user", "ann", "--store", store, "--json")

@@ -14,7 +14,7 @@ import pytest
 from model_server import DIMENSIONS, MISBEHAVIOURS, ModelServer, model_server
 
 from agent_memory import AsyncMemory, Cadence
-from agent_memory.language.endpoints import MOST_REFUSED
+from agent_memory.language.endpoints import MOST_REFUSED, QUESTION
 from agent_memory.language.openai_chat import OpenAIChat
 from agent_memory.language.openai_embeddings import OpenAIEmbeddings
 from agent_memory.language.retries import RetryPolicy
@@ -140,7 +140,7 @@ FINAL = [("chat", mode) for mode in sorted(FINAL_OF_CHAT)] + [
 @pytest.mark.parametrize(("service", "mode"), FINAL)
 async def test_a_final_answer_becomes_a_dead_letter_that_can_be_replayed(tmp_path, service, mode):
     async with world(tmp_path) as (server, memory):
-        server.mode[service], server.only = mode, "Ana"
+        server.mode[service], server.only = mode, ("Ana",)
         await tell(memory)
         found = await until(memory, lambda health: health.dead_letters > 0)
         assert found.ok  # the service answers
@@ -178,6 +178,20 @@ async def test_a_service_without_a_usable_answer_to_anything_is_left_alone(tmp_p
         for user in (memory.user("alice"), *others):
             assert {fact.content for fact in await user.memories(types=["fact"])} == {fact[6:] for fact in FACTS}
         assert (await memory.health()).ok
+
+
+@pytest.mark.parametrize(("service", "mode"), FINAL)
+async def test_a_service_that_fails_only_the_control_question_is_used_again(tmp_path, service, mode):
+    async with world(tmp_path) as (server, memory):
+        server.mode[service] = mode
+        await tell(memory)
+        await until(memory, lambda health: of(health, service).fault == "unusable")
+        server.only = (QUESTION,)
+        assert await memory.drain(timeout=60) == 0
+        assert (await memory.health()).ok
+        for letter in await memory.dead_letters():
+            await memory.replay(letter.id)
+        await assert_nothing_is_lost(memory)
 
 
 async def test_a_spent_quota_is_asked_for_a_few_times_only(tmp_path):

@@ -58,13 +58,13 @@ MISBEHAVIOURS = (
 class ModelServer:
     """`mode` says for `chat` and `embeddings` how it behaves: `good`, or one of `MISBEHAVIOURS`. It counts calls.
 
-    It misbehaves `only` for requests with this text.
+    It misbehaves `only` for requests with one of these texts.
     """
 
     def __init__(self) -> None:
         self.mode = {"chat": "good", "embeddings": "good"}
         self.calls: Counter[str] = Counter()
-        self.only = ""
+        self.only: tuple[str, ...] = ("",)
         self.url = ""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -77,7 +77,8 @@ class ModelServer:
         request = json.loads(await reader.readexactly(length))
         service = "embeddings" if "/embeddings" in head.split("\r\n", 1)[0] else "chat"
         self.calls[service] += 1
-        mode = self.mode[service] if self.only in json.dumps(request) else "good"
+        text = json.dumps(request)
+        mode = self.mode[service] if any(only in text for only in self.only) else "good"
         if mode == "hang":
             await asyncio.sleep(60)
         if mode == "reset":

@@ -13,7 +13,16 @@ import pytest
 from simulation import VirtualLoop
 
 from agent_memory.errors import ModelError
-from agent_memory.language.endpoints import FULL_SPEED, Endpoint, ModelRefused, health_of
+from agent_memory.language.clients import unusable
+from agent_memory.language.endpoints import (
+    FULL_SPEED,
+    MOST_REFUSED,
+    MOST_REFUSED_UNASKED,
+    Endpoint,
+    Gate,
+    ModelRefused,
+    health_of,
+)
 from agent_memory.language.openai_chat import OpenAIChat
 from agent_memory.language.openai_embeddings import OpenAIEmbeddings
 from agent_memory.language.retries import RetryPolicy
@@ -279,6 +288,142 @@ def test_a_wait_beyond_all_calendars_is_no_error():
         endpoint, service = Endpoint(POLICY), Service(down(1e300))
         await fails(endpoint, service)
         assert endpoint.health().next_attempt_at is not None
+
+    simulated(main())
+
+
+# --- a service that answers with nothing that can be used ------------------------------------------------------
+
+
+class Answering:
+    """A service that always responds. What it makes of the control question and of work can be used, or not."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self.question_works = self.work_works = False
+        self.questions: list[float] = []
+        self.works: list[float] = []
+
+    async def control(self) -> None:
+        self.questions.append(asyncio.get_running_loop().time())
+        if not self.question_works:
+            raise unusable("m", "it refuses")
+
+    async def work(self, gate: Gate) -> str:
+        async def call() -> str:
+            self.works.append(asyncio.get_running_loop().time())
+            return "done"
+
+        for _ in range(2):  # an answer that cannot be used is asked for again
+            answer = await gate(call)
+            if self.work_works:
+                return answer
+        raise ModelError("m gave no usable answer")
+
+    async def judged(self) -> str:
+        return await self.endpoint.judge(self.work, self.control)
+
+    async def fails(self) -> ModelError:
+        with pytest.raises(ModelError) as caught:
+            await self.judged()
+        return caught.value
+
+
+async def in_doubt(endpoint: Endpoint) -> Answering:
+    service = Answering(endpoint)
+    for _ in range(MOST_REFUSED):
+        assert not (await service.fails()).retryable
+    assert (await service.fails()).fault == "unusable"
+    return service
+
+
+def test_a_service_without_a_usable_answer_is_tried_once_a_minute_at_most():
+    """It responds each time, which must not shorten the pauses."""
+
+    async def main() -> None:
+        service = await in_doubt(Endpoint(RetryPolicy(attempts=1)))
+        service.works.clear()
+        for _ in range(3600):
+            assert (await service.fails()).retryable
+            await asyncio.sleep(1)
+        between = [round(later - earlier) for earlier, later in pairwise(service.questions)]
+        assert between[:5] == [5, 60, 120, 240, 300]
+        assert set(between[5:]) == {300}
+        assert len(service.works) == 2 * (len(service.questions) - 1)
+        found = service.endpoint.health()
+        assert (found.answers, found.fault, found.pauses) == (False, "unusable", len(service.questions))
+        assert found.next_attempt_at is not None
+
+    simulated(main())
+
+
+def test_a_service_that_answers_its_work_and_not_the_control_question_is_used_again():
+    async def main() -> None:
+        service = await in_doubt(Endpoint(POLICY))
+        service.work_works = True
+        await asyncio.sleep(5)
+        assert await service.judged() == "done"
+        assert service.endpoint.health().answers
+        asked = len(service.questions)
+        for _ in range(FULL_SPEED):
+            assert await service.judged() == "done"
+        service.work_works = False  # the halves of a range with a turn that it refuses
+        for _ in range(MOST_REFUSED_UNASKED):
+            assert not (await service.fails()).retryable
+        assert len(service.questions) == asked
+        assert (await service.fails()).fault == "unusable"
+
+    simulated(main())
+
+
+def test_the_control_question_counts_again_once_it_is_answered():
+    async def main() -> None:
+        service = await in_doubt(Endpoint(POLICY))
+        service.work_works = True
+        await asyncio.sleep(5)
+        await service.judged()
+        service.work_works, service.question_works = False, True
+        for _ in range(MOST_REFUSED_UNASKED + 1):
+            assert not (await service.fails()).retryable
+        service.question_works = False
+        for _ in range(MOST_REFUSED):
+            assert not (await service.fails()).retryable
+        assert (await service.fails()).retryable
+
+    simulated(main())
+
+
+def test_an_answer_that_was_under_way_does_not_end_the_doubt_unless_it_can_be_used():
+    async def main() -> None:
+        endpoint = Endpoint(POLICY)
+        late = Service()
+        late.takes = 1.0
+        under_way = asyncio.create_task(endpoint.ask(late))
+        await asyncio.sleep(0)
+        service = await in_doubt(endpoint)
+        await under_way
+        found = endpoint.health()
+        assert (found.fault, found.pauses) == ("unusable", 1)
+        assert (await service.fails()).retryable
+
+    simulated(main())
+
+
+def test_a_fault_while_it_is_in_doubt_lengthens_the_pause():
+    async def main() -> None:
+        service = await in_doubt(Endpoint(POLICY))
+        await asyncio.sleep(5)
+
+        async def control() -> None:
+            raise down()
+
+        with pytest.raises(ModelError):
+            await service.endpoint.judge(service.work, control)
+        found = service.endpoint.health()
+        assert (found.fault, found.pauses) == ("server_error", 2)
+        await asyncio.sleep(60)
+        service.question_works = service.work_works = True
+        assert await service.judged() == "done"
 
     simulated(main())
 

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Generic, TypeVar
 
 from agent_memory.errors import ModelError
-from agent_memory.language.endpoints import ModelRefused
+from agent_memory.language.endpoints import UNUSABLE, ModelRefused
 from agent_memory.language.retries import retry_after
 from agent_memory.models import now
 from agent_memory.telemetry import unlogged_requests
@@ -207,4 +207,4 @@ def no_api_answer(model: str, problem: str) -> ModelError:
 def unusable(model: str, problem: object) -> ModelError:
     """The error for a service that gives no usable answer to the control question, and so to nothing."""
     message = f"{model} gives no usable answer to anything: {str(problem)[:LONGEST_MESSAGE]}"
-    return ModelError(message, retryable=True, fault="unusable")
+    return ModelError(message, retryable=True, fault=UNUSABLE)

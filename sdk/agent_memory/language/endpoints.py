@@ -6,6 +6,11 @@ search continues without vectors instead of waiting, and background work comes b
 
 Waiting work resumes step by step: one call at a time, and each success allows one more concurrent call.
 
+A service may answer, but with nothing that can be used. After several such inputs in a row it is asked a control
+question. If its answer to that cannot be used either, the service is in doubt and pauses like one that fails. After
+each pause one piece of work tries it: the control question first, then, if that fails, the work itself, because some
+models fail only the question. Only a usable answer ends the doubt; an answer alone does not shorten the pauses.
+
 All adapters of one deployment in this process share the gate: those of several roles, of several memories, and of
 synchronous clients, whose event loop is another one (`shared_endpoint`).
 """
@@ -15,10 +20,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import threading
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from agent_memory.errors import ConfigurationError, ModelError
@@ -31,11 +36,16 @@ T = TypeVar("T")
 LONGEST_REQUESTED = timedelta(hours=1).total_seconds()
 """Maximum wait, in seconds, that a service may ask for; then one call tries it. A choice: a gateway with a wrong clock
 asks for years."""
-QUESTION = "My locker code is 4711, and I moved to Lisbon in May."
-"""A plain statement, of which every model that works can make something."""
+QUESTION = "I moved to Lisbon in May, and I work as a gardener."
+"""A plain statement, of which every model that works can make something, and that no filter refuses."""
+UNUSABLE = "unusable"
+"""The fault of a service whose answer to the control question cannot be used."""
 MOST_REFUSED = 2
 """Inputs in a row without a usable answer after which a service is asked the control question. A choice: a turn that a
 model refuses is searched for in halves, and costs one such question then."""
+MOST_REFUSED_UNASKED = 16
+"""The same for a service that answered its work right after it had failed the question. A choice: the search for one
+turn in halves costs six."""
 _TOLERANCE = 0.01
 """Seconds by which a timer may be early."""
 FULL_SPEED = 16
@@ -56,6 +66,19 @@ class ModelRefused(ConfigurationError):
         self.fault = fault
 
 
+class Gate(Protocol):
+    """Makes a call: at once, or in turn."""
+
+    async def __call__(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Returns the answer."""
+        ...
+
+
+async def at_once(call: Callable[[], Awaitable[T]]) -> T:
+    """Makes a call at once."""
+    return await call()
+
+
 class Endpoint:
     """The gate to one service. Adapters in several event loops may share it."""
 
@@ -72,10 +95,12 @@ class Endpoint:
         self._probing = False
         self._allowed: int | None = None
         """Maximum concurrent calls while it recovers; None: any number."""
-        self._refused = 0
-        """Inputs in a row without a usable answer."""
+        self._refused_inputs = 0
+        """How many inputs in a row got no usable answer."""
         self._doubted = False
-        """Whether the control question has to be answered before anything else is asked."""
+        """Whether its answers cannot be used, as far as known: it failed the control question, and all work since."""
+        self._fails_question = False
+        """Whether it answered its work right after it had failed the control question, which then says little."""
         self._under_way = 0
         """Calls that have not ended, of those that began in turn."""
         self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
@@ -111,43 +136,86 @@ class Endpoint:
                 self._pause(error)
             raise
 
-    async def clear_doubt(self, control: Callable[[], Awaitable[object]]) -> None:
-        """Asks the control question if the service is in doubt.
-
-        Raises:
-            ModelError: as `ask`: retryable, if it still has no usable answer.
-        """
-        if self._doubted:
-            await self.ask(control)
-            self.accepted()
-
-    def accepted(self) -> None:
-        """Notes that an input got a usable answer."""
-        self._refused, self._doubted = 0, False
-
-    async def refused(self, control: Callable[[], Awaitable[object]]) -> None:
-        """Notes that an input got no usable answer. After several in a row, asks whether that is the service's fault.
+    async def judge(self, work: Callable[[Gate], Awaitable[T]], control: Callable[[], Awaitable[object]]) -> T:
+        """Does a piece of work, and judges the service by whether its answers can be used.
 
         Args:
-            control: asks the control question; raises a ModelError that is retryable if its answer cannot be used.
+            work: makes its calls through the gate that it gets, which is `ask` unless the service is in doubt; raises a
+                ModelError that is not retryable if no answer can be used.
+            control: asks the control question; raises a ModelError with the fault `UNUSABLE` if its answer cannot be
+                used.
+
+        Raises:
+            ModelError: as `work`; retryable, if the service is at fault or left alone.
+            ModelRefused: the service refuses every call.
+        """
+        if self._doubted:
+            with self._trial():
+                try:
+                    await control()
+                    self._fails_question = False
+                except ModelError as fault:
+                    if fault.fault != UNUSABLE:
+                        raise
+                    done = await _or_raise(fault, work)
+                    self._fails_question = True
+                    self._accepted()
+                    return done
+                self._accepted()
+        try:
+            done = await work(self.ask)
+        except ModelError as error:
+            if not error.retryable:
+                await self._refused(error, control)
+            raise
+        self._accepted()
+        return done
+
+    def _accepted(self) -> None:
+        """Notes that an input got a usable answer."""
+        self._refused_inputs = 0
+        if self._doubted:
+            self._doubted = False
+            self._recover()
+
+    async def _refused(self, error: ModelError, control: Callable[[], Awaitable[object]]) -> None:
+        """Notes that an input got no usable answer. After several in a row, asks whether that is the service's fault.
 
         Raises:
             ModelError: what the control question raised; the service pauses then.
         """
-        self._refused += 1
-        if self._refused > MOST_REFUSED:
-            self._doubted = True
-            await self.clear_doubt(control)
+        self._refused_inputs += 1
+        if self._refused_inputs <= (MOST_REFUSED_UNASKED if self._fails_question else MOST_REFUSED):
+            return
+        try:
+            await self.ask(control)
+        except ModelError as fault:
+            self._doubted |= fault.fault == UNUSABLE
+            fault.cost = error.cost
+            raise
+        self._fails_question = False
+        self._accepted()
 
     async def _probe(self, call: Callable[[], Awaitable[T]]) -> T:
+        with self._trial():
+            return await self._noted(call)
+
+    @contextmanager
+    def _trial(self) -> Iterator[None]:
+        """Around the one call, or piece of work, that tries the service after a pause.
+
+        Raises:
+            ModelError: if the pause is not over, or another one tries it.
+        """
         with self._lock:
             if self._probing or self._left() > 0:
                 raise self._paused()
             self._probing = True
         try:
-            answer = await self._noted(call)
+            yield
         except (ModelError, ModelRefused) as error:
             if _is_fault(error):
+                self._note(error)
                 self._pause(error)
             raise
         except asyncio.CancelledError:  # the caller did not wait long enough to learn anything
@@ -155,7 +223,6 @@ class Endpoint:
             raise
         finally:
             self._probing = False
-        return answer
 
     async def _in_turn(self, call: Callable[[], Awaitable[T]]) -> T:
         """Waits for a turn while the service recovers."""
@@ -205,10 +272,15 @@ class Endpoint:
             if _is_fault(error):
                 self._note(error)
             else:
-                self._recover()
+                self._answers()
             raise
-        self._recover()
+        self._answers()
         return answer
+
+    def _answers(self) -> None:
+        """Notes that it answered. That ends no doubt, because the answer may be unusable."""
+        if not self._doubted:
+            self._recover()
 
     def _note(self, error: ModelError | ModelRefused) -> None:
         self._since = self._since or now()
@@ -270,6 +342,17 @@ def shared_endpoint(address: str, model: str, key: str | None, retries: RetryPol
 def _is_fault(error: ModelError | ModelRefused) -> bool:
     """Whether an error is about the service; an answer that cannot be used, or a refusal of this input, is none."""
     return isinstance(error, ModelRefused) or error.retryable
+
+
+async def _or_raise(fault: ModelError, work: Callable[[Gate], Awaitable[T]]) -> T:
+    """Does a piece of work at once. If no answer can be used, raises the fault instead, with the cost of the work."""
+    try:
+        return await work(at_once)
+    except ModelError as error:
+        if error.retryable:
+            raise
+        fault.cost = error.cost
+        raise fault from error
 
 
 def _asked(error: ModelError | ModelRefused) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from agent_memory.errors import ModelError
 from agent_memory.language.answers import UnusableAnswer, read_answer
 from agent_memory.language.clients import RequestRejected, unusable
 from agent_memory.language.dialects import LARGEST_SIZE, Deployment, Dialect, ProtocolName, deployment
-from agent_memory.language.endpoints import QUESTION, shared_endpoint
+from agent_memory.language.endpoints import QUESTION, Gate, at_once, shared_endpoint
 from agent_memory.language.prompts import ModelParameters, PromptFolder
 from agent_memory.language.requests import Completion, Request
 from agent_memory.language.retries import RetryPolicy
@@ -35,10 +35,6 @@ repeats itself."""
 
 ANSWER_RETRIES = 2
 """How often an unusable answer is requested again, by default."""
-
-
-Gate = Callable[[Callable[[], Awaitable[Completion]]], Awaitable[Completion]]
-"""Makes a call, at once or in turn."""
 
 
 class ChatOptions(TypedDict, total=False):
@@ -113,25 +109,13 @@ class ServiceChat(ABC):
             ConfigurationError: the task's prompt is missing or broken.
         """
         request = Request.make(task, data, self._prompts.load(task.name), self._model, self._parameters)
-        await self._endpoint.clear_doubt(self._control)
-        try:
-            result = await self._run(task, data, request)
-        except ModelError as error:
-            if not error.retryable:
-                try:
-                    await self._endpoint.refused(self._control)
-                except ModelError as fault:
-                    fault.cost = error.cost
-                    raise
-            raise
-        self._endpoint.accepted()
-        return result
+        return await self._endpoint.judge(partial(self._run, task, data, request), self._control)
 
-    async def _run(self, task: Task[In, Out], data: In, first: Request) -> TaskResult[Out]:
+    async def _run(self, task: Task[In, Out], data: In, first: Request, gate: Gate) -> TaskResult[Out]:
         request = replace(first, size=self._deployment.sizes.get(task.name, 1))
         usage, problem, spelled = Usage(), UnusableAnswer(), False
         for left in reversed(range(self._answer_retries + 1)):
-            completion, dialect = await self._complete(request, spelled=spelled)
+            completion, dialect = await self._complete(request, gate, spelled=spelled)
             usage += completion.usage
             try:
                 _require_text(completion)
@@ -167,9 +151,7 @@ class ServiceChat(ABC):
         data = ExtractInput(turns=[turn])
         request = Request.make(EXTRACT, data, self._prompts.load(EXTRACT.name), self._model, self._parameters)
         try:
-            completion, _ = await self._complete(
-                replace(request, size=LARGEST_SIZE), spelled=True, gate=lambda call: call()
-            )
+            completion, _ = await self._complete(replace(request, size=LARGEST_SIZE), at_once, spelled=True)
             _require_text(completion)
             read_answer(EXTRACT, completion.text, data)
         except (RequestRejected, UnusableAnswer) as error:
@@ -192,18 +174,15 @@ class ServiceChat(ABC):
     @abstractmethod
     async def _close(self) -> None: ...
 
-    async def _complete(
-        self, request: Request, *, spelled: bool, gate: Gate | None = None
-    ) -> tuple[Completion, Dialect]:
+    async def _complete(self, request: Request, gate: Gate, *, spelled: bool) -> tuple[Completion, Dialect]:
         """Asks in the dialect that this deployment is known to take, and finds a simpler one if it takes less."""
         dialect = self._deployment.dialect
         if spelled and not dialect.shows_schema:
             dialect = replace(dialect, spelled=True)
         tried = {dialect}
-        ask = gate or self._endpoint.ask
         while True:
             try:
-                completion = await ask(partial(self._ask, request, dialect))
+                completion = await gate(partial(self._ask, request, dialect))
             except RequestRejected as error:
                 simpler = dialect.without(error.detail, tried)
                 if simpler is not None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, TypedDict, Unpack
 
 from pydantic import FiniteFloat, ValidationError
 
 from agent_memory.errors import ModelError
 from agent_memory.language.clients import RequestRejected, no_api_answer, unusable
-from agent_memory.language.endpoints import QUESTION, ModelRefused, shared_endpoint
+from agent_memory.language.endpoints import QUESTION, Gate, ModelRefused, at_once, shared_endpoint
 from agent_memory.language.retries import RetryPolicy
 from agent_memory.language.tasks import Data, Embedded, Vector
 from agent_memory.language.vectors import unit
@@ -87,16 +88,8 @@ class ServiceEmbeddings(ABC):
         """
         vectors: list[Vector] = []
         tokens = 0
-        if texts:
-            await self._endpoint.clear_doubt(self._control)
         for batch in await asyncio.to_thread(self._batches, texts):
-            try:
-                response = await self._create(batch, self._endpoint.ask)
-            except ModelError as error:
-                if not error.retryable:
-                    await self._endpoint.refused(self._control)
-                raise
-            self._endpoint.accepted()
+            response = await self._endpoint.judge(partial(self._create, batch), self._control)
             vectors += (unit(item.embedding) for item in response.data)
             tokens += (response.usage and response.usage.prompt_tokens) or 0
         return Embedded(vectors, Usage(embedded_texts=len(texts), embedded_tokens=tokens))
@@ -133,7 +126,7 @@ class ServiceEmbeddings(ABC):
             ModelError: retryable, if the service gives no usable vector for that either.
         """
         try:
-            await self._create([QUESTION], lambda call: call())
+            await self._create([QUESTION], at_once)
         except ModelError as error:
             if error.retryable:
                 raise
@@ -175,10 +168,6 @@ class ServiceEmbeddings(ABC):
             if not any(item.embedding):
                 raise ModelError(f"{self._model} gave a vector of zeros.")
         return response
-
-
-Gate = Callable[[Callable[[], Awaitable["_Response"]]], Awaitable["_Response"]]
-"""Makes a call, at once or in turn."""
 
 
 class _Tokens(Data):
