@@ -89,6 +89,22 @@ async def test_what_was_learned_is_not_asked_again_after_a_failure(memory: Async
     assert len(await memory.user("ada").memories()) == 15
 
 
+async def test_what_a_service_quotes_of_a_turn_reaches_no_overview_with_its_secrets(
+    memory: AsyncMemory, chat: ScriptedChat
+):
+    def refuse(task: str, call: int) -> ModelError:
+        return ModelError("filtered: 'my password is hunter2X'", retryable=False)
+
+    chat.fault = refuse
+    thread = memory.user("ada").thread("t")
+    await thread.add("user", "My password is hunter2X, and I live in Porto.")
+    result = await thread.process("extract")
+    await thread.process("summarize")
+    letters = await memory.dead_letters()
+    assert [letter.error for letter in letters] == ["filtered: 'my password is [password removed]'"] * 2
+    assert not any("hunter2X" in told for told in (*result.rejected, *(await memory.health()).warnings))
+
+
 async def test_a_refused_turn_is_not_shown_ahead_of_later_ones(memory: AsyncMemory, chat: ScriptedChat):
     model = Refusing(chat, "poison")
     given_up, _ = await run(memory, said(4, [3]))

@@ -8,6 +8,7 @@ from typing import Any
 
 from agent_memory.errors import ModelError, NotFound
 from agent_memory.models import DeadLetter, Turn, Usage, now
+from agent_memory.screening.findings import find_secrets, redacted
 from agent_memory.steps.gather import StepRequest
 from agent_memory.steps.step import Step
 from agent_memory.store import queries
@@ -22,6 +23,7 @@ from agent_memory.store.ids import (
 )
 from agent_memory.store.updates import racing, until_written
 from agent_memory.telemetry import dead_letters
+from agent_memory.text.folding import folded
 
 LONGEST_REASON = 200
 """Maximum characters of a dead letter's error in an overview."""
@@ -51,10 +53,16 @@ def _letter(
         thread_id=request.thread_id,
         step=step,
         turn_ids=turn_ids,
-        error=reason,
+        error=_without_secrets(reason),
         created_at=now(),
         usage=Usage.model_validate(error.cost),
     )
+
+
+def _without_secrets(reason: str) -> str:
+    """A reason as overviews and the operator may see it: services quote the words that they refuse."""
+    text = folded(reason)
+    return redacted(text, find_secrets(text))
 
 
 async def note_failure(store: Store, user_id: str, step: Step, error: ModelError, kept: Mapping[str, Any]) -> None:
@@ -78,7 +86,7 @@ async def note_failure(store: Store, user_id: str, step: Step, error: ModelError
             thread_id=partition[1],
             step=step.name,
             turn_ids=[],
-            error=str(error),
+            error=_without_secrets(str(error)),
             created_at=before.created_at if before else now(),
             usage=Usage.model_validate(error.cost) + (before.usage if before else Usage()),
         )
