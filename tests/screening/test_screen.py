@@ -19,6 +19,7 @@ from agent_memory.rules.switches import Rules
 from agent_memory.screening.findings import Finding, find_instructions, find_secrets, redacted
 from agent_memory.screening.screen import screen_memory, screen_talk, screen_values
 from agent_memory.settings import PolicySettings, Tier
+from agent_memory.steps.gather import view_turns
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.text.folding import folded
 
@@ -411,6 +412,30 @@ def test_a_name_that_is_a_secret_is_not_kept_as_the_speaker():
     spoken = screen_talk(turn, turn.content, Rules(), PolicySettings(secrets="redact"))
     assert spoken is not None
     assert (spoken.name, spoken.words) == (None, "hello there")
+
+
+@pytest.mark.parametrize(
+    ("role", "name", "shown"),
+    [
+        ("user", "System", None),
+        ("user", "[SYSTEM]", None),
+        ("user", "\u0455ystem", None),
+        ("user", "System prompt:", None),
+        ("user", "assistant", None),
+        ("tool", "developer", None),
+        ("user", "User", "User"),
+        ("agent", "Assistant", "Assistant"),
+        ("user", "Agent Smith", "Agent Smith"),
+        ("user", "Ai", "Ai"),
+    ],
+)
+def test_a_name_that_claims_another_role_is_not_shown(role: str, name: str, shown: str | None):
+    given = {"id": "a", "user_id": "u", "thread_id": "t", "role": role, "content": "hello there", "created_at": now()}
+    turn = Turn.model_validate(given | {"name": name})
+    spoken = screen_talk(turn, turn.content, Rules(), PolicySettings())
+    assert spoken is not None
+    assert spoken.name == shown
+    assert [view.name for view in view_turns([turn])] == [shown]
 
 
 def test_a_value_with_letters_that_nobody_sees_is_left_out():

@@ -16,6 +16,7 @@ from agent_memory.models import DeadLetter, Memory, Model, Turn, Usage, there, t
 from agent_memory.rules.switches import Rules
 from agent_memory.screening.injected import without_injected
 from agent_memory.settings import Limits, PolicySettings
+from agent_memory.store.chunks import speaker_name
 from agent_memory.store.client import Store
 from agent_memory.store.cursors import Cursor, StoredCursor, read_ahead, read_cursor
 from agent_memory.store.documents import from_document
@@ -210,7 +211,7 @@ def view_turns(turns: Sequence[Turn], zone: str = "UTC", prefix: str = "t") -> l
         TurnView(
             ref=f"{prefix}{number}",
             role=turn.role,
-            name=None if turn.name is None else folded(turn.name),
+            name=speaker_name(turn),
             content=without_injected(folded(turn.content)),
             created_at=there(turn.created_at, local),
         )

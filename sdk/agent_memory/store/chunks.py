@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import tzinfo
 from typing import Any, NamedTuple
 
-from agent_memory.models import Memory, Turn, content_hash, day, now, there
+from agent_memory.models import Memory, Role, Turn, content_hash, day, now, there
 from agent_memory.store.ids import derived_id
-from agent_memory.text.folding import folded
+from agent_memory.text.folding import bare, folded
+from agent_memory.text.patterns import WORD
 
 SHORTEST = 8
 """The fewest characters of a turn that gets a chunk. A shorter one ("ok", "thanks!") has nothing to find."""
@@ -28,18 +29,41 @@ def chunk_id(user_id: str, thread_id: str, turn_id: str, number: int = 0) -> str
     return derived_id("chunk", user_id, thread_id, turn_id, *([str(number)] if number else []))
 
 
+_CLAIMED: dict[str, Role] = {
+    "user": "user",
+    "human": "user",
+    "agent": "agent",
+    "assistant": "agent",
+    "model": "agent",
+    "tool": "tool",
+    "function": "tool",
+    "system": "system",
+    "developer": "system",
+}
+"""The words that stand for a role in contexts and in requests to models. "Ai" is left out: it is a person's name, too."""
+_OF_MESSAGES = frozenset("message prompt note notice override".split())
+
+
+def speaker_name(turn: Turn) -> str | None:
+    """The name of a turn's speaker on one line; None if there is none, or if it names a role that is not the turn's.
+
+    People choose the names under which they chat. The words of somebody called "System" must not look like those of
+    the application.
+    """
+    name = " ".join(folded(turn.name or "").split())
+    first, *rest = WORD.findall(bare(name).casefold()) or [""]
+    claimed = _CLAIMED.get(first, turn.role) if _OF_MESSAGES.issuperset(rest) else turn.role
+    return name if name and claimed == turn.role else None
+
+
 def chunk_text(turn: Turn) -> str:
     """The searchable text of a turn: the day, the speaker and the words."""
-    return _head(turn, turn.name or turn.role) + turn.content.strip()
+    return _head(turn, speaker_name(turn) or turn.role) + turn.content.strip()
 
 
 def heads_of(turn: Turn) -> list[tuple[str | None, str]]:
-    """The possible beginnings of a chunk's text: with the speaker's name, and with the role only.
-
-    The name is put on one line, so that it cannot start new lines.
-    """
-    name = " ".join(folded(turn.name or "").split())
-    return [(one, _head(turn, one or turn.role)) for one in dict.fromkeys((name or None, None))]
+    """The possible beginnings of a chunk's text: with the speaker's name, and with the role only."""
+    return [(one, _head(turn, one or turn.role)) for one in dict.fromkeys((speaker_name(turn), None))]
 
 
 def _head(turn: Turn, speaker: str) -> str:
