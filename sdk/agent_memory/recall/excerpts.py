@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from agent_memory.models import Memory
 from agent_memory.recall.relevance import words
-from agent_memory.recall.render import Line
+from agent_memory.recall.render import Line, marked_off
 from agent_memory.store.chunks import told_by
 from agent_memory.text.patterns import Linear, linear
 from agent_memory.text.sentences import END
@@ -25,9 +25,10 @@ _LONG = 120
 def shortened(line: Line, memory: Memory, weights: Mapping[str, float], longest: int) -> Line:
     """The line of a memory. A turn keeps its day, its speaker and at most `longest` characters of its words."""
     said = told_by(memory)
-    if memory.kind != "chunk" or len(said) <= longest or not line.text.endswith(said):
+    shown = marked_off(said)
+    if memory.kind != "chunk" or len(said) <= longest or not line.text.endswith(shown):
         return line
-    text = line.text.removesuffix(said) + excerpt(said, weights, longest)
+    text = line.text.removesuffix(shown) + marked_off(excerpt(said, weights, longest))
     return replace(line, text=text, used=line.used | {"cut": True})
 
 

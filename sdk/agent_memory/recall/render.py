@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from agent_memory.models import ContextFormat, Memory, day, there
 from agent_memory.screening.injected import BULLETS_HEADER, HEADER, NOTICE, XML_END, XML_HEADER
-from agent_memory.store.chunks import head_of
+from agent_memory.store.chunks import head_of, told_by
 from agent_memory.store.ids import group_of
 from agent_memory.text.folding import folded
 from agent_memory.text.patterns import linear
@@ -47,6 +47,18 @@ def quoted(text: str) -> str:
         return f"{bracket[0]} " if behind.startswith(_MARKS[bracket[0]]) else bracket[0]
 
     return _OPENING.sub(apart, line)
+
+
+_OWN_SIGNS = linear(
+    r"\s[/…]\s[^:/…]{1,60}:\s|\[\d{1,2} [A-Z][a-z]+ \d{4}\]\s|\(said \d"
+    r"|^\s*(?:Nothing is remembered about|No memory clearly answers) this question"
+)
+"""How a line of a context shows the next speaker, a day, or that nothing was found."""
+
+
+def marked_off(said: str) -> str:
+    """What somebody said; in quotation marks if a part of it looks as if the context itself had written it."""
+    return f'"{said.replace(chr(34), chr(39))}"' if _OWN_SIGNS.search(said) else said
 
 
 def escaped(text: str) -> str:
@@ -148,6 +160,8 @@ def memory_line(
     if newer_id is not None:
         used["newer_id"] = newer_id
         note = f"{note}, earlier" if note else "earlier"
+    said = told_by(memory)
+    text = memory.content.removesuffix(said) + marked_off(said)
     talk = None
     if memory.kind == "chunk":
         used["kind"] = memory.kind
@@ -155,7 +169,7 @@ def memory_line(
         if position is not None and head:
             talk = Talk(f"{memory.user_id} {memory.thread_id}", head, int(position))
     used |= {} if score is None else {"score": score}
-    return Line(section_of(memory), memory.content, used, note, place, talk)
+    return Line(section_of(memory), text, used, note, place, talk)
 
 
 def section_of(memory: Memory) -> str:

@@ -40,8 +40,8 @@ _CLAIMED: dict[str, Role] = {
     "system": "system",
     "developer": "system",
 }
-"""The words that stand for a role in contexts and in requests to models. "Ai" is left out: it is a person's name, too."""
-_OF_MESSAGES = frozenset("message prompt note notice override".split())
+"""The words that stand for a role in contexts and in requests to models. "Ai" is left out: it is a name, too."""
+_OF_MESSAGES = frozenset(["message", "prompt", "note", "notice", "override"])
 
 
 def speaker_name(turn: Turn) -> str | None:
