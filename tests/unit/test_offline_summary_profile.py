@@ -68,6 +68,34 @@ def test_state_is_data_with_the_latest_values() -> None:
     assert "$10,000" not in state["values"].values()
 
 
+@pytest.mark.req("S0-096")
+def test_the_state_of_the_example() -> None:
+    rows = [
+        ("user", "We're planning a Hawaii vacation."),
+        ("agent", "Lovely! What is your budget?"),
+        ("user", "The budget is $10K."),
+        ("agent", "Direct or with a stop?"),
+        ("user", "We decided to fly direct. Which hotel?"),
+    ]
+    state = summarize(SummarizeInput(turns=turns(rows))).state
+    assert state == {
+        "topic": "Hawaii vacation",
+        "values": {"budget": "$10K"},
+        "decisions": ["We decided to fly direct."],
+        "open": ["Which hotel?"],
+    }
+    settled = [*rows, ("user", "We booked the hotel in Lahaina.")]
+    assert summarize(SummarizeInput(turns=turns(settled))).state["open"] == []
+    vague = summarize(SummarizeInput(turns=turns([*rows, ("user", "Which one? Why?")])))
+    assert vague.state["open"] == ["Which hotel?"]
+
+
+@pytest.mark.req("S1-09")
+@pytest.mark.parametrize("line", ["I must not deploy on Fridays.", "I won't book the flights before June."])
+def test_what_somebody_will_not_do_is_no_next_step(line: str) -> None:
+    assert summarize(SummarizeInput(turns=turns([("user", line)]))).next_steps == []
+
+
 def test_what_was_replaced_leaves_the_points() -> None:
     points = summarize(SummarizeInput(turns=turns())).key_points
     assert any("$15,000" in point for point in points)

@@ -14,6 +14,7 @@ from agent_memory.recall.gate import is_personal
 from agent_memory.recall.oneself import asks_for_all
 from agent_memory.settings import QueryStrategy
 from agent_memory.text.patterns import linear
+from agent_memory.text.stop_words import CLAIM_WORDS
 from agent_memory.text.terms import query_terms
 
 logger = logging.getLogger("agent_memory")
@@ -50,7 +51,11 @@ def key_terms(messages: Sequence[str], query: str) -> list[str]:
     recent = list(messages)[-HISTORY_MESSAGES:]
     terms = [term for message in reversed(recent) for term in query_terms(message)[:MESSAGE_TERMS]]
     said = set(query_terms(query))
-    return [term for term in dict.fromkeys(terms) if term not in said and not is_personal(term)]
+    return [
+        term
+        for term in dict.fromkeys(terms)
+        if not (term in said or is_personal(term) or term.endswith("n't") or term.partition("'")[0] in CLAIM_WORDS)
+    ]
 
 
 async def build_question(

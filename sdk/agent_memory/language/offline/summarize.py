@@ -62,6 +62,8 @@ _OFFERING = bounded(
     r"|noted|got it|great|sounds|glad|sorry|congratulations|enjoy|sure|of course)\b",
     re.I,
 )
+_WHICH = bounded(r"^which (?!ones?\b)\w", re.I)
+"""A question whose one word names its subject: "Which hotel?"."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TALKING = frozenset(("user", "agent"))
 _ASSISTANT = "Assistant: "
@@ -203,7 +205,8 @@ def _open(earlier: SummaryView, turns: list[TurnView]) -> tuple[list[str], list[
         nearest_first = [other.content for other in reversed(turns[:at])]
         for sentence in own:
             asked = sentence.text.endswith("?")
-            if len(content_stems(sentence.text)) >= _FEWEST_OPEN and (
+            stems = content_stems(sentence.text)
+            if (len(stems) >= _FEWEST_OPEN or (asked and stems and _WHICH.search(sentence.text))) and (
                 not (_ABOUT_THE_TALK.search(sentence.text) or (reply and _answers(reply)))
                 if asked
                 else _TO_DO.search(expand(sentence.text)) and not is_foreign(sentence.text)
@@ -238,17 +241,20 @@ def _without_done(items: list[str], texts: Sequence[str]) -> list[str]:
 
     def is_done(item: str) -> bool:
         about = content_stems(_TO_DO.sub("", expand(item))) - {"need", "still"}
-        return any(len(about & stems) >= max(2, round(_MOST_OF * len(about))) for stems in told)
+        least = min(len(about), max(2, round(_MOST_OF * len(about))))
+        return any(about and len(about & stems) >= least for stems in told)
 
     return [item for item in items if not is_done(item)]
 
 
 def _is_step(text: str) -> bool:
-    """Whether a statement says what somebody will do; what was decided is listed elsewhere."""
+    """Whether a statement says what somebody will do, and not what they will not; decisions are listed elsewhere."""
     if not _STEP.search(expand(text)) or len(content_stems(text)) < _FEWEST_OPEN:
         return False
-    decided = kinds.kind_of(text, parse(text)) == "decision"
-    return speech.is_statement(text) and not speech.is_addressed(text) and not decided
+    clause = parse(text)
+    ruled_out = clause is not None and clause.negative
+    decided = kinds.kind_of(text, clause) == "decision"
+    return speech.is_statement(text) and not (speech.is_addressed(text) or decided or ruled_out)
 
 
 def _values(items: list[Said]) -> dict[str, str]:
