@@ -103,6 +103,26 @@ async def test_a_new_memory_has_an_id_a_source_and_its_time(memory: AsyncMemory,
     assert shown["created_at"]
 
 
+@pytest.mark.req("S0-017", "S0-018", "S0-019", "S0-021")
+async def test_the_examples_of_the_types_and_a_search_that_knows_no_type(memory: AsyncMemory, http: httpx.AsyncClient):
+    user = memory.user("user_123")
+    budget = "User's budget for Hawaii is $10,000"
+    steps = "To deploy payment-service: run npm build, then docker push"
+    for number, said in enumerate((budget, steps)):
+        await user.thread(f"t{number}").add("user", said)
+        await user.thread(f"t{number}").process("extract")
+    event = "On Dec 29 2024, user planned Hawaii vacation with $10K budget"
+    await keep(http, event, type="episodic")
+    shown = [(await http.get(f"/v1/memory/{one.id}")).json() for one in await user.memories()]
+    types = {budget: "semantic", steps: "procedural", event: "episodic"}
+    assert {one["content"]: one["type"] for one in shown} == types
+    for asked, best in (("How do I deploy payment-service?", steps), ("What happened on Dec 29 2024?", event)):
+        (hit, *_) = (await http.post("/v1/memory/search", json={"input": asked})).json()["hits"]
+        assert hit["memory"]["content"] == best
+    found = (await http.post("/v1/memory/search", json={"input": "What's my budget for Hawaii?"})).json()["hits"]
+    assert {hit["memory"]["type"] for hit in found} >= {"fact", "episodic"}, "they cluster by topic, not by type"
+
+
 @pytest.mark.req("S0-062")
 async def test_forget_single_memory(http: httpx.AsyncClient):
     id = await keep(http, BUDGET)
@@ -512,6 +532,28 @@ async def test_session_a_and_session_b(memory: AsyncMemory, caplog: pytest.LogCa
         assert "$10,000" in told.text
     other = await memory.user("bob").thread("b").context("What's my budget for the trip?")
     assert "10,000" not in str(other.messages)
+
+
+@pytest.mark.req("S0-012", "S0-032")
+async def test_what_another_session_said_is_found_from_one_that_is_going_on(memory: AsyncMemory):
+    spare = "I have 10K spare, is that enough for a week in Thailand?"
+    user = memory.user("user_456")
+    await user.thread("days ago").add("user", spare)
+    await user.thread("days ago").process("extract")
+    planning = [
+        "We're planning the vacation.",
+        "Which month is best for beaches?",
+        "We'd like to snorkel, and see temples.",
+        "How long is the flight?",
+        "Is the food spicy?",
+        "Do we need a visa?",
+    ]
+    now = user.thread("now")
+    for line in planning:
+        await now.add_many([{"role": "user", "content": line}, {"role": "assistant", "content": "I'll find out."}])
+    for question in ("What's my budget?", "What's my budget for the vacation?"):
+        told = await now.context(question)
+        assert spare in told.text, told.text
 
 
 @pytest.mark.req("S0-039", "S0-040")
