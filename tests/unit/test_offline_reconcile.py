@@ -66,6 +66,9 @@ UPDATES = [
     ("The thesis is due on 1 September", "The thesis deadline is 15 September now"),
     ("My flight leaves on 12 June", "My flight now leaves on June 14"),
     ("standup is at 9:30", "Our standup is now at 10"),
+    ("My dentist appointment is on 3 May at 10:00", "My dentist appointment is on 3 May at 11:30"),
+    ("The standup is on Mondays at 9:15", "The standup is on Mondays at 9:45"),
+    ("My dentist appointment is on 3 May at 10:00", "My dentist appointment is not on 3 May"),
     ("Yoga class is every Thursday", "Yoga class moved to Tuesdays"),
     ("The release is planned for March 15th", "The release has slipped to April 2nd"),
     ("We want to fly out on March 12, 2027", "We now fly out on March 19, 2027"),
@@ -204,6 +207,7 @@ CONTRADICTIONS = [
 ]
 
 DUPLICATES = [
+    ("I swim on Tuesdays at 7:00", "I swim on Tuesdays at 7 am"),
     ("I am allergic to nuts.", "I'm allergic to nuts"),
     ("I live in Lisbon", "I'm based in Lisbon"),
     ("My manager is Ana", "I report to Ana"),
@@ -249,6 +253,8 @@ NEITHER = [
     ("The meeting takes place in room 4", "The meeting takes place on Monday"),
     # alike on the page, two facts
     ("Anna visits on 14 March", "Anna visits on 21 March"),
+    ("I take my pills on Mondays at 8:00", "I take my pills on Mondays at 20:00"),
+    ("My dentist appointment is on 3 May at 11 am", "My dentist appointment is on 3 May"),
     ("My parents are visiting in July", "My in-laws are visiting in August"),
     # other people
     ("My sister lives in Oslo", "I live in Lisbon"),

@@ -90,6 +90,12 @@ def test_the_state_of_the_example() -> None:
     assert vague.state["open"] == ["Which hotel?"]
 
 
+@pytest.mark.req("S0-096")
+def test_a_value_of_the_state_has_its_hour() -> None:
+    summary = summarize(SummarizeInput(turns=turns([("user", "My meeting with Ann is on 20 May at 11:30.")])))
+    assert list(summary.state["values"].values()) == ["20 May 2026, 11:30"]
+
+
 @pytest.mark.req("S1-09")
 @pytest.mark.parametrize("line", ["I must not deploy on Fridays.", "I won't book the flights before June."])
 def test_what_somebody_will_not_do_is_no_next_step(line: str) -> None:

@@ -345,4 +345,6 @@ def same_claim(one: Claim, two: Claim) -> bool:
 
 def _agree(one: Value, two: Value) -> bool:
     nested = one.kind == two.kind == "text" and bool(one.core) and one.core <= two.core
+    if not (one.hour and two.hour):  # who speaks of the day means it at any hour
+        one, two = (dataclasses.replace(value, hour="") for value in (one, two))
     return one.compare(two) == "same" or nested

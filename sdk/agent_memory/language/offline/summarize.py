@@ -270,7 +270,8 @@ def _values(items: list[Said]) -> dict[str, str]:
                 known.append(replace(claim, topic=topic))
                 label = found.get((claim.owner, topic), (_label(claim, item.text), ""))[0]
                 if len(label.split()) <= _LONGEST_LABEL:
-                    found[claim.owner, topic] = label, claim.values[0].shown
+                    value = claim.values[0]
+                    found[claim.owner, topic] = label, ", ".join(filter(None, (value.shown, value.hour)))
     return dict(found.values())
 
 

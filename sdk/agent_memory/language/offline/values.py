@@ -55,7 +55,10 @@ _ARTICLES = bounded(r"^(?:(?:a|an|the|my|our|some|any|about|around|now|called|na
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What something is: a kind, the comparable core, the words as they were said, and as they are best shown."""
+    """What something is: a kind, the comparable core, the words as they were said, and as they are best shown.
+
+    `hour` is the clock time on a date or weekday, if it is said.
+    """
 
     kind: Kind
     core: Core
@@ -63,9 +66,16 @@ class Value:
     first: datetime | None = None
     last: datetime | None = None
     shown: str = ""
+    hour: str = ""
 
     def compare(self, other: Value) -> Relation:
         """Whether two values of one thing agree, exclude each other, or can both be right."""
+        relation = self._compare_cores(other)
+        if relation != "same" or self.hour == other.hour:
+            return relation
+        return "different" if self.hour and other.hour else "compatible"
+
+    def _compare_cores(self, other: Value) -> Relation:
         if self.kind != other.kind:
             return "compatible"
         if self.core == other.core:
@@ -105,15 +115,20 @@ def read_time(text: str, said_at: datetime) -> Value | None:
     )  # fmt: skip
     if repeated:
         shown = ", ".join(f"{day.capitalize()}s" for day in sorted(repeated))
-        return Value("weekday", Core(repeated), text, shown=shown)
+        return Value("weekday", Core(repeated), text, shown=shown, hour=_hour(text))
     moments = [moment for moment in dates.find(text, said_at) if moment.role != "from"]
     if moments and moments[0].first:
         moment = moments[0]
         # "3 March" and "March 3rd" are one date, though the year that is nearest may differ with when it is said.
         yearly = moment.named and _WRITTEN.search(moment.phrase)
         core = _YEAR_BEHIND.sub("", moment.label) if yearly else moment.label
-        return Value("date", frozenset({core}), text, moment.first, moment.last, moment.label)
+        return Value("date", frozenset({core}), text, moment.first, moment.last, moment.label, _hour(text))
     return _clock(text)
+
+
+def _hour(text: str) -> str:
+    time = _clock(text)
+    return time.shown if time else ""
 
 
 def is_bare_hour(time: Value) -> bool:
