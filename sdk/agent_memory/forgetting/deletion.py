@@ -13,6 +13,7 @@ import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 
+from agent_memory.forgetting.jobs import end_job, jobs_of, read_job
 from agent_memory.forgetting.plan import made_from
 from agent_memory.forgetting.unsaid import Said, derived_from, uncount
 from agent_memory.gathering import a_few
@@ -25,9 +26,8 @@ from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.counters import Counters
 from agent_memory.store.cursors import Cursor
-from agent_memory.store.documents import Document, delete, from_document, in_batches, replace
+from agent_memory.store.documents import NAMED_AT_ONCE, Document, delete, from_document, in_batches, replace
 from agent_memory.store.ids import (
-    FORGOTTEN_THREAD,
     NOBODY,
     USER_SUMMARY_THREAD,
     cursor_id,
@@ -39,8 +39,6 @@ from agent_memory.store.replies import forget_replies
 from agent_memory.store.turns import Position, put_window, read_window
 from agent_memory.store.updates import change_existing, racing, until_written
 
-NAMED_AT_ONCE = 1000
-"""Most ids that a query for chunks names. For more, it reads those of all chunks, once."""
 PARALLEL = 8
 
 
@@ -54,7 +52,7 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
     turns: dict[str, list[str]] = job["turns"]
     await _delete_all(store, TURNS, user_id, turns)
     if "popped" in job and await _unsay(store, counters, job):
-        await store.delete(MEMORIES, job["id"], (user_id, FORGOTTEN_THREAD))
+        await end_job(store, job)
         return []
     await _touch_cursors(store, user_id, turns, {})
     memories: dict[str, str] = job["memories"]
@@ -90,10 +88,9 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
         redo.append(USER_SUMMARY_THREAD)
     # Last: a request that still runs may have read the deleted data and keep a reply. A later one cannot.
     await forget_replies(store, user_id)
-    left = None if job["keeps_memories"] else left_by(job | {"memories": memories})
-    if left is not None:
+    for left in [] if job["keeps_memories"] else left_by(job | {"memories": memories}):
         await store.upsert(MEMORIES, left)
-    await store.delete(MEMORIES, job["id"], (user_id, FORGOTTEN_THREAD))
+    await end_job(store, job)
     return redo
 
 
@@ -114,11 +111,17 @@ async def _unsay(store: Store, counters: Counters, job: Document) -> bool:
 
 async def finish_forgettings(store: Store, counters: Counters, user_id: str | None = None) -> int:
     """Finishes forgettings that a crash interrupted, of one user or (None, for the operator) all; returns how many."""
-    partition = None if user_id is None else (user_id, FORGOTTEN_THREAD)
-    jobs = await store.query(MEMORIES, queries.FORGETTINGS, partition)
-    for job in jobs:
+    rows = await jobs_of(store, user_id)
+    for row in rows:
+        await finish_forgetting(store, counters, row)
+    return len(rows)
+
+
+async def finish_forgetting(store: Store, counters: Counters, row: Document) -> None:
+    """Finishes the forgetting of a row that a listing found, if no other process has."""
+    job = await read_job(store, row)
+    if job is not None:
         await carry_out(store, counters, job)
-    return len(jobs)
 
 
 async def delete_items(store: Store, container: str, partition: Sequence[str], ids: Collection[str]) -> int:
@@ -156,7 +159,7 @@ async def _chunks_of(store: Store, partition: Sequence[str], turn_ids: Sequence[
     """The ids of all chunks of deleted turns, and of those of short replies to them.
 
     Finds them by their source, which is not indexed, so the thread's chunks are read. Their ids cannot be computed,
-    because it is unknown into how many parts each turn was ever cut.
+    because it is unknown into how many parts each turn was ever cut. Of many turns, all chunks are read, once.
     """
     if len(turn_ids) <= NAMED_AT_ONCE:
         few: list[str] = await store.query(MEMORIES, queries.CHUNKS_OF, partition, turns=list(turn_ids))

@@ -52,7 +52,7 @@ class ForgetPlan:
 
     @property
     def job(self) -> Document:
-        """The deletion as a document with ids only. It is stored until all is deleted, so a crash loses none."""
+        """The deletion as ids only. It is stored until all is deleted (`jobs`), so a crash loses none."""
         threads: dict[str, list[str]] = {}
         for thread_id, turn_id in self.turns:
             threads.setdefault(thread_id, []).append(turn_id)

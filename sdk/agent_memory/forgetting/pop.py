@@ -12,10 +12,10 @@ import logging
 
 from agent_memory.errors import Conflict, StoreUnavailable
 from agent_memory.forgetting.deletion import carry_out
+from agent_memory.forgetting.jobs import jobs_of, read_job
 from agent_memory.forgetting.tombstones import bury, of_turn
 from agent_memory.forgetting.unsaid import Said, derived_from
 from agent_memory.models import Turn, iso, now
-from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.counters import Counters
@@ -37,8 +37,9 @@ async def take_back(store: Store, counters: Counters, user_id: str, thread_id: s
         StoreUnavailable: if the store failed, or other writers took each turn first.
     """
     partition = (user_id, thread_id)
-    for job in await store.query(MEMORIES, queries.FORGETTINGS, (user_id, FORGOTTEN_THREAD)):
-        if thread_id in job.get("popped", ()):
+    for row in await jobs_of(store, user_id):
+        job = await read_job(store, row) if thread_id in row.get("popped", ()) else None
+        if job is not None:
             turn_id = job["turns"][thread_id][0]
             found = await store.read(TURNS, turn_id, partition)
             ours = found is not None and await store.delete(TURNS, turn_id, partition)

@@ -24,7 +24,7 @@ from agent_memory.store import queries, search_queries
 from agent_memory.store.chunks import chunk_id, quote_of, words_of
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
-from agent_memory.store.documents import Document, from_document
+from agent_memory.store.documents import Document, from_document, in_groups
 from agent_memory.store.turns import answers_to, turns_by_id
 from agent_memory.text.figures import spellings, telling_figures
 from agent_memory.text.likeness import Likeness, cosine, roots, telling_part
@@ -159,9 +159,10 @@ class Corpus:
             by_thread.setdefault(thread_id, []).append(turn_id)
         turns = []
         for thread_id, ids in by_thread.items():
-            found = await turns_by_id(self.store, self.user_id, thread_id, ids)
-            gone = set(ids) - {turn.id for turn in found}
-            turns += found + await self.indexed_turns((self.user_id, thread_id), gone)
+            for some in in_groups(ids):
+                found = await turns_by_id(self.store, self.user_id, thread_id, some)
+                gone = set(some) - {turn.id for turn in found}
+                turns += found + await self.indexed_turns((self.user_id, thread_id), gone)
         return turns
 
     async def not_indexed(self, named: str) -> list[TurnKey]:

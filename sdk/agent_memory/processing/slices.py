@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from agent_memory.forgetting.deletion import carry_out
+from agent_memory.forgetting.deletion import finish_forgetting
 from agent_memory.gathering import a_few, together
 from agent_memory.processing.clock import Deepening, end_deepening
 from agent_memory.processing.maintenance import recount
@@ -149,7 +149,7 @@ def _starting(of: Callable[[str], Start]) -> Act:
 
 
 async def _forget(starter: Starter, rows: Sequence[Document]) -> int:
-    return await _each(starter, (partial(carry_out, starter.store, starter.counters, row) for row in rows))
+    return await _each(starter, (partial(finish_forgetting, starter.store, starter.counters, row) for row in rows))
 
 
 def _finish(container: str) -> Act:

@@ -15,7 +15,7 @@ from agent_memory.models import Memory, Model, iso, now
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, SUMMARIES
-from agent_memory.store.documents import Document, from_document
+from agent_memory.store.documents import Document, from_document, in_groups
 from agent_memory.store.ids import is_reserved
 
 FIELDS = ("untold_since",)
@@ -62,10 +62,12 @@ async def mark_again(store: Store, user_id: str, thread_id: str) -> None:
 
 async def threads_that_say(store: Store, user_id: str, memory_ids: Collection[str]) -> set[str]:
     """The threads whose summaries say these memories of other threads, or soon will."""
-    ids = list(memory_ids)
-    told = await store.query(SUMMARIES, queries.SUMMARIES_TOLD, (user_id,), ids=ids) if ids else []
-    rows = await _said_by(store, user_id, ids)
-    return {*told, *(row["thread_id"] for row in rows if row.get("untold_since"))}
+    found: set[str] = set()
+    for ids in in_groups(memory_ids):
+        found.update(await store.query(SUMMARIES, queries.SUMMARIES_TOLD, (user_id,), ids=ids))
+        rows = await _said_by(store, user_id, ids)
+        found.update(row["thread_id"] for row in rows if row.get("untold_since"))
+    return found
 
 
 async def _said_by(store: Store, user_id: str, memory_ids: Collection[str]) -> list[Document]:

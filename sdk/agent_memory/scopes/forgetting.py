@@ -11,6 +11,7 @@ from agent_memory.errors import AgentMemoryError, InvalidInput, NotFound
 from agent_memory.forgetting.accounts import add_accounts
 from agent_memory.forgetting.deletion import carry_out, finish_forgettings
 from agent_memory.forgetting.erasure import begin_erasure, count_documents
+from agent_memory.forgetting.jobs import store_job
 from agent_memory.forgetting.plan import ForgetPlan, plan_claim, plan_place, tombstones
 from agent_memory.forgetting.selection import Corpus, open_corpus, select_id, select_place, select_query
 from agent_memory.forgetting.tombstones import Place, bury, of_place, of_request
@@ -235,7 +236,7 @@ async def _do(runtime: Runtime, plan: ForgetPlan, receipt: ForgetReceipt) -> Non
         corpus = Corpus(store, for_asking(runtime.tools.embeddings), plan.user_id, {})
         async for some in tombstones(corpus, plan):
             await bury(store, plan.user_id, some)
-    job = await store.create(MEMORIES, plan.job)
+    job = await store_job(store, plan.job)
     redo = await carry_out(store, runtime.counters, job)
     done = plan.receipt(dry_run=False)
     for kind, ids in done.deleted.items():

@@ -26,6 +26,8 @@ FORGOTTEN = "forgotten"
 """The type of the document that a forgetting leaves: hashes of ids."""
 FORGOTTEN_SECONDS = 30 * 24 * 3600
 """How long it is kept, in seconds. A choice: longer than a reader of changes stays away."""
+MOST_HASHES = 10_000
+"""The most hashes in one such document: 0.8 MB."""
 STORED_AT = "stored_at"
 """When a memory was imported; its other times are those of the store that it comes from."""
 OPEN_SECONDS = 2
@@ -98,18 +100,19 @@ def changes_in(document: Mapping[str, Any], since: datetime | None) -> Iterator[
     yield _change(kind, memory.user_id, memory.id, at, memory)
 
 
-def left_by(job: Document) -> Document | None:
+def left_by(job: Document) -> Iterator[Document]:
     """The record of a finished forgetting: hashes of the memories that it deleted, and of the id that it named.
 
     Readers of changes need the first, a repeated request needs the second.
     """
     hashes = sorted(hashed(memory_id) for memory_id in job["memories"] if not memory_id.startswith("chunk_"))
     named = {"named": job["named"]} if "named" in job else {}
-    if not hashes and not named:
-        return None
-    told = {"at": iso(datetime.now(UTC)), "memory_hashes": hashes, **named}
-    place = {"user_id": job["user_id"], "thread_id": job["thread_id"], "id": derived_id(FORGOTTEN, job["id"])}
-    return {**place, "type": FORGOTTEN, **told, "ttl": FORGOTTEN_SECONDS}
+    place = {"user_id": job["user_id"], "thread_id": job["thread_id"], "type": FORGOTTEN, "ttl": FORGOTTEN_SECONDS}
+    at = iso(datetime.now(UTC))
+    for start in range(0, len(hashes) or len(named), MOST_HASHES):
+        key = [job["id"], *([str(start)] if start else [])]
+        told = {"id": derived_id(FORGOTTEN, *key), "at": at, "memory_hashes": hashes[start : start + MOST_HASHES]}
+        yield {**place, **told, **named}
 
 
 def _is_news(memory: Memory, at: datetime, since: datetime) -> bool:

@@ -26,6 +26,8 @@ _TYPES: dict[type[Model], str] = {
     DeadLetter: "dead_letter",
 }
 
+NAMED_AT_ONCE = 1000
+"""Most ids in one query: Cosmos DB accepts 512 KB of text in one."""
 VECTOR_DECIMALS = 7
 """Digits kept of a vector's components: float32 has no more, and the document is half as large."""
 BATCH_OPERATIONS = 100
@@ -64,6 +66,13 @@ def in_batches(items: Iterable[T], size: Callable[[T], int] = lambda item: 0) ->
         room -= needed
     if group:
         yield group
+
+
+def in_groups(ids: Iterable[str]) -> Iterator[list[str]]:
+    """Splits ids into groups that one query may name."""
+    every = list(ids)
+    for start in range(0, len(every), NAMED_AT_ONCE):
+        yield every[start : start + NAMED_AT_ONCE]
 
 
 def create(document: Document) -> Operation:

@@ -1,0 +1,115 @@
+"""A deletion of any size: its plan takes as many documents as it needs, and survives a crash like a small one."""
+
+from typing import Any
+
+import pytest
+from store_scan import scan
+
+from agent_memory import AsyncMemory
+from agent_memory.forgetting import jobs
+from agent_memory.forgetting.deletion import finish_forgettings
+from agent_memory.store import changes
+from agent_memory.store.changes import left_by
+from agent_memory.store.containers import MEMORIES
+from agent_memory.store.ids import FORGOTTEN_THREAD
+
+
+def large_job(turns: int) -> dict[str, Any]:
+    """A job that deletes some turns and as many memories, all with the longest ids that callers may give."""
+    ids = [f"{number}-".ljust(255, "x") for number in range(turns)]
+    return {
+        "id": "forgetting_1",
+        "user_id": "alice",
+        "thread_id": FORGOTTEN_THREAD,
+        "type": "forgetting",
+        "at": "2026-11-28T10:00:00Z",
+        "turns": {"t1": ids[: turns // 2], "t" * 255: ids[turns // 2 :]},
+        "memories": dict.fromkeys(ids, "t" * 255),
+        "kept": ids[::7],
+        "accounts": ["t1"],
+        "keeps_memories": False,
+    }
+
+
+async def test_a_plan_that_no_document_has_room_for_is_stored_and_read_whole(memory: AsyncMemory):
+    store, job = memory.runtime.store, large_job(10_000)
+    stored = await jobs.store_job(store, job)
+    [row] = await jobs.jobs_of(store, "alice")
+    read = await jobs.read_job(store, row)
+    for whole in (stored, read):
+        assert whole is not None
+        assert {name: whole[name] for name in job} == job
+    await jobs.end_job(store, stored)
+    assert await store.count(MEMORIES) == 0
+    assert await jobs.read_job(store, row) is None
+
+
+async def test_a_plan_that_another_process_drops_while_it_is_written_is_written_again(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(jobs, "PART_BYTES", 2000)
+    store, job = memory.runtime.store, large_job(50)
+    real, dropped = store.upsert, 0
+
+    async def late(container: str, document: dict[str, Any]) -> Any:
+        nonlocal dropped
+        if document["id"].endswith("_3") and not dropped:
+            dropped = await finish_forgettings(store, memory.runtime.counters)
+        return await real(container, document)
+
+    monkeypatch.setattr(store, "upsert", late)
+    await jobs.store_job(store, job)
+    assert dropped == 1
+    [row] = await jobs.jobs_of(store, "alice")
+    read = await jobs.read_job(store, row)
+    assert read is not None
+    assert {name: read[name] for name in job} == job
+
+
+async def test_the_record_that_a_large_deletion_leaves_is_read_as_changes(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+):
+    store, job = memory.runtime.store, large_job(30_000)
+    for left in left_by(job):
+        await store.upsert(MEMORIES, left)
+    monkeypatch.setattr(changes, "OPEN_SECONDS", -1)
+    told = await memory.user("alice").changes()
+    assert len({one.memory_id for one in told.changes}) == 30_000
+
+
+@pytest.mark.parametrize("after", range(0, 44, 3))
+async def test_a_deletion_in_several_parts_survives_a_crash_anywhere(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch, after: int
+):
+    monkeypatch.setattr(jobs, "PART_BYTES", 200)
+    alice, store = memory.user("alice"), memory.runtime.store
+    for thread in ("t1", "t2"):
+        chat = alice.thread(thread)
+        await chat.add_many(
+            [{"role": "user", "content": "fact: locker code=4711", "id": f"{thread}-{n}"} for n in range(6)]
+        )
+    await chat.add("user", "fact: city=Lisbon, by the river")
+    await memory.drain(timeout=60)
+    calls = 0
+
+    def crash(real: Any) -> Any:
+        async def write(*given: Any, **named: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls > after:
+                raise ConnectionError("killed")
+            return await real(*given, **named)
+
+        return write
+
+    with monkeypatch.context() as patched:
+        for name in ("batch", "create", "upsert", "replace", "delete"):
+            patched.setattr(store, name, crash(getattr(store, name)))
+        with pytest.raises(ConnectionError):
+            await alice.forget(query="locker code")
+    planned = bool(await store.query(MEMORIES, "SELECT c.id FROM c WHERE c.whole"))
+    await finish_forgettings(store, memory.runtime.counters)
+    if not planned:
+        await alice.forget(query="locker code")
+    assert await scan(memory, "4711", '"t1-0"', '"t2-5"', "forgetting_") == []
+    assert [one.content for one in await alice.memories(types=["fact"])] == ["city=Lisbon, by the river"]
