@@ -183,6 +183,21 @@ async def test_twenty_research_topics_compress_by_themselves(memory: AsyncMemory
     assert (await talking.diagnose()).tokens <= 5000
 
 
+@pytest.mark.req("S2-23", "S2-45", "S2-46", "S4-03")
+async def test_the_name_that_was_told_first_is_known_after_compression(memory: AsyncMemory):
+    talking = agent(memory, profile_with(threshold_tokens=120, recent_messages_to_keep=4))
+    told = ("I live in Lisbon with two cats", "I am allergic to peanuts", "I work for Acme as a nurse")
+    told += ("My budget for the trip is 900 euros", "I fly on Monday at nine", "I prefer window seats")
+    told += ("My sister Ana comes along", "We stay at the hotel Avenida", "My brother Tom lives in Porto")
+    told += ("My daughter Eva is seven", "I play the cello in an orchestra", "I drive a red Volvo", "I speak Danish")
+    for line in ("My name is Alice", *told):
+        await talking.chat(line)
+    summary, *recent = await talking.load_memory()
+    assert summary["content"].startswith("CONVERSATION SUMMARY: ")
+    assert not any("Alice" in message["content"] for message in recent)
+    assert await talking.chat("What's my name?") == "Your name is Alice."
+
+
 @pytest.mark.req("S2-04", "S2-05", "S2-21", "S2-22", "S2-48")
 @pytest.mark.parametrize(("threshold", "keep"), [(100, 3), (200, 5)])
 async def test_above_the_threshold_as_many_messages_stay_as_the_profile_says(

@@ -10,7 +10,7 @@ from agent_memory.language.offline.speech import is_rule, is_standing_order
 from agent_memory.language.offline.text import expand
 from agent_memory.language.offline.verbs import is_past
 from agent_memory.models import FactKind
-from agent_memory.text.patterns import bounded, either, plain_words
+from agent_memory.text.patterns import bounded, either, linear, plain_words
 
 _WORD = re.compile(r"[\w'-]+")  # one repeat of one class with nothing behind it: it never goes back
 _VERY_MUCH = "(?:so|such|really|very|quite|pretty|truly|incredibly|amazingly|extremely|absolutely|particularly)"
@@ -103,6 +103,11 @@ _PASSING_KIND = either(r"""
     (?:am|are)_(?:building|migrating|writing)
 """)
 _CONTEXT = bounded(rf"\b{_PASSING_KIND}\b", re.I)
+_NAME = linear(
+    r"\b(?:my (?:\w+ )?name is|call me|^name:)\b"
+    r"|^(?:i am|i'm|im) (?-i:\p{Lu}\p{Ll}+)(?: (?:from|of|at|with)\b|[,.!]|$)",
+    re.I,
+)
 _UNSURE = bounded(r"\b(?:maybe|perhaps|possibly|might|not sure|tentatively|could(?! not))\b", re.I)
 _HEDGED = bounded(
     r"\b(?:probably|(?-i:may)|likely|kind of|sort of|apparently|considering|thinking (?:of|about)|hopefully|roughly"
@@ -154,6 +159,11 @@ def confidence_of(text: str) -> float:
     if _UNSURE.search(plain):
         return 0.5
     return 0.65 if _HEDGED.search(plain) else 0.9
+
+
+def tells_name(text: str) -> bool:
+    """Whether a statement says what somebody is called."""
+    return _NAME.search(text) is not None
 
 
 def importance_of(text: str, kind: FactKind) -> float:

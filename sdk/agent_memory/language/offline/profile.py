@@ -29,7 +29,6 @@ _OWN = linear(r"^(?:[^:]{1,40}: )?(?:i|im|we|my|our)\b|^(?:name|role|job|pronoun
 _IDENTITY = frozenset({"live", "work", "name"})
 _YEARLY = linear(r"\b(?:birthday|bday|anniversary|born)\b", re.I)
 _UNDER_WAY = bounded(r"^(?:[^:]{1,40}: )?\S+ (?:am|are|is) (?:\w+ )?\w+ing\b", re.I)
-_WHO = linear(r"\b(?:my (?:\w+ )?name is|call me|^name:)\b", re.I)
 _LIMITING = either(r"""
     allerg\w+ intoleran\w+ vegan vegetarian must can't cannot can_not not_allowed no_more_than at_most at_least budget
     deadline due_(?:date|on|by) required? only_(?:eat|fly|work|use|buy|accept) diabet\w+ c(?:o)?eliac
@@ -80,9 +79,8 @@ def _rank(statement: Statement) -> bool:
     is_identity = any(one.subject for one in statement.abroad) or any(
         claim.owner == "self" and claim.topic <= _IDENTITY and claim.values for claim in statement.claims
     )
-    return not (
-        is_identity or _WHO.search(text) or kinds.importance_of(text, "fact") >= _VITAL or _is_vital_abroad(statement)
-    )
+    is_vital = kinds.importance_of(text, "fact") >= _VITAL or _is_vital_abroad(statement)
+    return not (is_identity or kinds.tells_name(text) or is_vital)
 
 
 def _is_vital_abroad(statement: Statement) -> bool:

@@ -152,7 +152,7 @@ def _said(text: str, said_at: datetime) -> Said:
     """Weighs a sentence by its own words only, so that it weighs the same when it comes back in an earlier summary."""
     statement = read(FactView(ref="", kind="fact", content=text, said_at=said_at))
     importance = kinds.importance_of(text, kinds.kind_of(text, parse(text)))
-    return Said(statement, importance - text.startswith(_ASSISTANT) / 3, text)
+    return Said(statement, importance + kinds.tells_name(text) / 3 - text.startswith(_ASSISTANT) / 3, text)
 
 
 def _current(oldest_first: Sequence[Said]) -> list[Said]:
