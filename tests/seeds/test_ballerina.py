@@ -391,6 +391,27 @@ def test_an_extractive_block_extracts_keeps_and_lets_a_model_choose(memory: Memo
     assert ExtractiveMemory(fact_store=sarah, max_tokens=5).get("s2", asked) == []
 
 
+@pytest.mark.req("S4-12", "S4-18", "S4-55")
+def test_a_question_about_oneself_finds_its_answer_and_a_model_sees_what_is_near():
+    said = "Hi, I'm Sarah from the Marketing team."
+    with Memory.local(cadence=NEVER) as memory:
+        sarah = memory.user("sarah")
+        block = ExtractiveMemory(fact_store=sarah)
+        block.update("s1", user(said))
+        for question in ("Which department am I in?", "What is my name?"):
+            assert [fact.content for fact in block.get("s2", user(question))] == [said.removeprefix("Hi, ")]
+        other = user("Where is the department of the treasury?")
+        assert block.get("s2", other) == []
+        shown: list[str] = []
+
+        def chooses(messages: list[dict[str, Any]]) -> str:
+            shown.extend(note["text"] for note in json.loads(messages[-1]["content"])["notes"])
+            return json.dumps({"refs": []})
+
+        assert ExtractiveMemory(fact_store=sarah, model_provider=chooses).get("s2", other) == []
+        assert shown == [said.removeprefix("Hi, ")]
+
+
 @pytest.mark.req("S4-58", "S4-59", "S4-28")
 def test_a_vector_block_finds_by_meaning(memory: Memory, chat: ScriptedChat):
     block = VectorMemory(store=memory.user("sarah"))

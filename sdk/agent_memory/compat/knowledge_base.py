@@ -31,6 +31,7 @@ from agent_memory.screening.injected import NOTICE
 from agent_memory.settings import RecallSettings
 from agent_memory.text.asked_back import trigger_in
 from agent_memory.text.terms import says_something
+from agent_memory.working.blocks import ANY_COSINE
 from agent_memory.working.messages import ChatMessage
 
 logger = logging.getLogger("agent_memory")
@@ -41,7 +42,6 @@ CROSS_SESSION_HEADER = "Relevant context from previous conversations:"
 _DOCUMENT = "document"
 _LOOKED_AT = 20
 """How many archived conversations are compared with a message."""
-_ANY_COSINE = -1.0
 _FILTERS: dict[str, SearchFilters] = {
     "conversation": {"types": ["conversation_summary"]},
     # Earlier versions stored documents as facts with this tag.
@@ -213,7 +213,7 @@ class KnowledgeBase:
             topic,
             limit=_LOOKED_AT,
             exclude_threads=[thread_id],
-            threshold=_ANY_COSINE,
+            threshold=ANY_COSINE,
             types=_FILTERS["conversation"]["types"],
         )
         others = [hit for hit in hits if hit.memory.metadata.get("session_id") not in here]

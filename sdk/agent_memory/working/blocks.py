@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from agent_memory.errors import ModelError, NotFound, StaticMemoryError
 from agent_memory.models import Hit, Memory
+from agent_memory.recall.oneself import NEAREST, asks_of_self
 from agent_memory.recall.relevance import Bm25
 from agent_memory.scopes import AsyncStaticScope, AsyncUserScope, ThreadStep
 from agent_memory.text.terms import query_terms
@@ -20,12 +21,14 @@ from agent_memory.working.messages import ChatMessage, read_message, to_turn
 
 Message = ChatMessage | Mapping[str, Any]
 FactSelection = Callable[[str, Sequence[Memory]], Any]
-"""Chooses among the facts that a search found for a message. The async blocks await it.
+"""Chooses among the facts that were found for a message. The async blocks await it.
 
 `agent_memory.working.content` makes one from a model.
 """
 EXTRACTED = ("fact", "procedural", "event")
 """The types that extraction creates. Chunks and archived conversations are episodic too, but do not belong to them."""
+ANY_COSINE = -1.0
+"""A threshold that every vector exceeds."""
 QUERY_CHARACTERS = 2000
 """How much of a message is searched for, in characters. Embedding models read less than that."""
 
@@ -167,7 +170,7 @@ class AsyncExtractiveMemory:
             name: The element that they are shown in.
             max_tokens: Most tokens that they may take of a view.
             limit: Most facts.
-            select: Chooses among the facts that a search found. Without it, all of them are shown.
+            select: Chooses among the facts that are found or near. Without it, those that a search finds are shown.
             tokens: Counts tokens.
         """
         self.name = name
@@ -182,12 +185,19 @@ class AsyncExtractiveMemory:
         return "extract" if _is_same(self._user, user) else None
 
     async def get(self, session_id: str, message: Message) -> list[Memory]:
-        """The user's facts for a message, best first, within `max_tokens`."""
+        """The user's facts for a message, best first, within `max_tokens`.
+
+        A question about oneself hardly resembles its answer ("Which department am I in?", "I'm from Marketing."). So it
+        gets the six nearest facts, too, however far they are. A model chooses among the nearest in any case.
+        """
         query = _query(message)
         if not query:
             return []
         hits = await self._user.search(query, types=EXTRACTED, limit=self._limit)
-        facts = [hit.memory for hit in hits]
+        nearest = self._limit if self._select is not None else NEAREST if asks_of_self(query) else 0
+        if nearest:
+            hits += await self._user.search(query, types=EXTRACTED, limit=nearest, threshold=ANY_COSINE)
+        facts = list({hit.memory.id: hit.memory for hit in hits}.values())[: self._limit]
         if self._select is not None and facts:
             facts = await self._select(query, facts)
         return within(facts, self._max_tokens, self._tokens)

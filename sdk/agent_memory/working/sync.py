@@ -11,12 +11,14 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from agent_memory.errors import AgentMemoryError, InvalidInput, ModelError, NotFound, StaticMemoryError
 from agent_memory.models import Hit, Memory, Turn
+from agent_memory.recall.oneself import NEAREST, asks_of_self
 from agent_memory.recall.relevance import Bm25
 from agent_memory.scopes import ThreadStep
 from agent_memory.sync import StaticScope, ThreadScope, UserScope
 from agent_memory.text.terms import query_terms
 from agent_memory.text.tokens import TiktokenCounter, TokenCounter
 from agent_memory.working.blocks import (
+    ANY_COSINE,
     EXTRACTED,
     CoveredByStep,
     FactSelection,
@@ -163,7 +165,7 @@ class ExtractiveMemory:
             name: The element that they are shown in.
             max_tokens: Most tokens that they may take of a view.
             limit: Most facts.
-            select: Chooses among the facts that a search found. Without it, all of them are shown.
+            select: Chooses among the facts that are found or near. Without it, those that a search finds are shown.
             tokens: Counts tokens.
         """
         self.name = name
@@ -178,12 +180,19 @@ class ExtractiveMemory:
         return "extract" if _is_same(self._user, user) else None
 
     def get(self, session_id: str, message: Message) -> list[Memory]:
-        """The user's facts for a message, best first, within `max_tokens`."""
+        """The user's facts for a message, best first, within `max_tokens`.
+
+        A question about oneself hardly resembles its answer ("Which department am I in?", "I'm from Marketing."). So it
+        gets the six nearest facts, too, however far they are. A model chooses among the nearest in any case.
+        """
         query = _query(message)
         if not query:
             return []
         hits = self._user.search(query, types=EXTRACTED, limit=self._limit)
-        facts = [hit.memory for hit in hits]
+        nearest = self._limit if self._select is not None else NEAREST if asks_of_self(query) else 0
+        if nearest:
+            hits += self._user.search(query, types=EXTRACTED, limit=nearest, threshold=ANY_COSINE)
+        facts = list({hit.memory.id: hit.memory for hit in hits}.values())[: self._limit]
         if self._select is not None and facts:
             facts = self._select(query, facts)
         return within(facts, self._max_tokens, self._tokens)
