@@ -102,6 +102,13 @@ async def test_each_example_is_extracted_with_its_type(service: MemoryService, s
     assert (made.content.rstrip("."), made.memory_type) == (said.rstrip("."), SAID[said])
 
 
+@pytest.mark.req("S3-01", "S3-13")
+async def test_what_is_extracted_is_retrieved_whatever_its_type(service: MemoryService):
+    told = "To deploy payment-service: run npm build, then docker push."
+    (made,) = await service.extract_memories([{"role": "user", "content": told}], "acct", "t")
+    assert await service.retrieve_memories("acct", "How do I deploy payment-service?", "pro") == [made]
+
+
 @pytest.mark.req("S3-08")
 async def test_of_a_conversation_of_less_than_20_characters_nothing_is_extracted(service: MemoryService):
     for said in ("I am a vegan.", "I like green apples", "   I am a vegan.      "):  # 13, 19 and 13 characters

@@ -120,7 +120,7 @@ class MemoryService:
         hits = await self._memory.user(account_id).search(
             query_text,
             limit=tier.retrieval_limit,
-            types=[*MemoryType, "event"],
+            types=[*MemoryType, "event", "procedural"],
             threshold=similarity_threshold,
         )
         return [_item(hit.memory) for hit in hits]
