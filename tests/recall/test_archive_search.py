@@ -37,6 +37,12 @@ def test_phrases_that_refer_to_other_conversations(message: str, trigger: str | 
     assert trigger_in(message, ARCHIVE_TRIGGERS) == trigger
 
 
+@pytest.mark.req("S2-09")
+def test_a_phrase_is_found_with_either_apostrophe():
+    assert trigger_in("Where’d we leave off?", ["where'd we"]) == "where'd we"
+    assert trigger_in("Where'd we leave off?", ["where’d we"]) == "where’d we"
+
+
 @pytest.mark.req("S2-34", "S2-35", "S2-37", "S0-012")
 async def test_other_conversations_on_the_topic_are_shown_and_this_one_is_not(memory: AsyncMemory):
     alice = memory.user("alice")
@@ -88,6 +94,20 @@ async def test_threshold_and_phrases_are_settings(chat: ScriptedChat):
         assert near.decisions["archive"] == "search: way back"
         assert "From Other" not in near.text
         assert "archive" not in (await alice.context("Remind me of the Hawaii vacation")).decisions
+
+
+@pytest.mark.req("S2-08")
+async def test_the_threshold_of_the_archive_is_a_minimum(chat: ScriptedChat):
+    least = 0.1
+    for shown in (True, True, False):  # far below, exactly, and just above
+        settings = RecallSettings(archive_thresholds={}, default_archive_threshold=least)
+        async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), recall=settings) as memory:
+            alice = memory.user("alice")
+            await talk(alice, "hawaii", "The Hawaii vacation costs 10,000 dollars")
+            context = await alice.context("Remind me of the Hawaii vacation")
+        assert ("From Other" in context.text) is shown
+        scores = [used["score"] for used in context.used if used.get("thread_id") == "hawaii"]
+        least = scores[0] if least == 0.1 else least + 0.001
 
 
 @pytest.mark.req("S2-38", "S0-086")

@@ -135,7 +135,7 @@ async def test_every_message_is_an_entry_of_the_printed_format(memory: AsyncMemo
 
 @pytest.mark.req("S2-20", "S2-24", "S2-52")
 async def test_a_compressed_session_has_a_summary_of_the_printed_format(memory: AsyncMemory):
-    talking = agent(memory, profile_with(threshold_tokens=60, recent_messages_to_keep=2))
+    talking = agent(memory, profile_with(threshold_tokens=60, recent_messages_to_keep=2), agent_scoped=True)
     for line in (
         "I live in Lisbon.",
         "Good to know!",
@@ -286,8 +286,8 @@ def test_an_account_under_the_printed_headings_is_read():
 @pytest.mark.req("S2-27", "S2-16")
 async def test_tokens_are_counted_as_tiktoken_does(memory: AsyncMemory):
     talking = agent(memory, "basic")
-    await talking.save_memory("user", "Hello, world!")
-    assert (await talking.diagnose()).tokens == 4 + 4  # "Hello", ",", " world", "!", and the frame of a message
+    await talking.save_memory("user", "antidisestablishmentarianism")
+    assert (await talking.diagnose()).tokens == 6 + 4  # its length alone would make seven; and the frame of a message
 
 
 # Other sessions.
@@ -339,6 +339,9 @@ async def test_the_custom_profile_finds_by_its_own_phrases_and_threshold(memory:
         assert found.relevance_threshold == 0.8
         assert found.best_score is not None
         assert found.best_score >= 0.8
+        exact = json.loads(json.dumps(PRINTED["custom_agent"]))  # the threshold is a minimum
+        exact["resource_config"]["knowledge_base"]["relevance_threshold"] = found.best_score
+        assert (await agent(memory, exact, "session789").diagnose(message)).found == 1
     assert await asking.load_memory(QUESTION) == []  # none of its phrases
     compression = asking.profile.resource_config.memory.compression
     assert (compression.threshold_tokens, compression.recent_messages_to_keep) == (12000, 15)

@@ -50,6 +50,7 @@ async def test_clearing_one_thread_leaves_the_others(memory: AsyncMemory):
     assert await live(memory.user("bob").thread("t1")) == ["three"]
 
 
+@pytest.mark.req("S2-41", "S2-39")
 async def test_a_cleared_talk_does_not_come_back_as_a_summary(memory: AsyncMemory):
     chat = memory.user("alice").thread("t1")
     await talk(chat, "summarized before")
