@@ -31,10 +31,12 @@ SAID = {
     "I prefer concise, technical explanations.": MemoryType.PREFERENCE,
     "I like Python over JavaScript.": MemoryType.PREFERENCE,
     "I want code examples with every explanation.": MemoryType.PREFERENCE,
+    "I want performance-focused solutions.": MemoryType.PREFERENCE,
     "I'm working on a React migration project.": MemoryType.CONTEXT,
     "I'm learning machine learning fundamentals.": MemoryType.CONTEXT,
     "I'm building a startup in the healthcare space.": MemoryType.CONTEXT,
     "I'm migrating from monolith to containers.": MemoryType.CONTEXT,
+    "I'm using Kubernetes for orchestration.": MemoryType.CONTEXT,
 }
 """The examples as their user says them."""
 TALK = [
@@ -100,6 +102,14 @@ async def test_what_is_said_in_one_conversation_is_retrieved_in_another(service:
 async def test_each_example_is_extracted_with_its_type(service: MemoryService, said: str):
     (made,) = await service.extract_memories([{"role": "user", "content": said}], "acct", "t")
     assert (made.content.rstrip("."), made.memory_type) == (said.rstrip("."), SAID[said])
+
+
+@pytest.mark.req("S3-03")
+@pytest.mark.parametrize(
+    "said", ["I want more examples.", "I want two examples.", "I want working solutions for this bug."]
+)
+async def test_what_is_wanted_once_is_no_preference(service: MemoryService, said: str):
+    assert await service.extract_memories([{"role": "user", "content": said}], "acct", "t") == []
 
 
 @pytest.mark.req("S3-01", "S3-13")

@@ -88,6 +88,9 @@ _PREFERENCE = bounded(
     rf"|(?:^|i |we |not |and |but ){_VERY}(?:love|like|enjoy|hate)s?"
     r"(?! (?:an?|the|this|that|these|it|them|how|i|my|when|both|and)\b(?! good))"
     r"|(?:^|i |we )want [\w -]{3,40}? (?:with|in|for) (?:all|each|every) (?:answer|explanation|reply|response)s?"
+    # A plural without an article is about all of them: "I want detailed explanations", not "I want some examples".
+    r"|(?:^|i |we )want (?!(?:some|more|other|better|any|these|those|the|your|my|no|two|three|four|several)\b)[a-z-]+ "
+    r"(?:answers|explanations|solutions|examples|replies|responses)(?=[.!]|$)"
     rf"|(?:^|i |we ){_VERY}(?:(?:dislike|despise|detest|loathe|avoid)(?! (?:this|that|these|it|them|how|when)\b)"
     rf"|refuse to|(?:only|exclusively) {_CONSUMING}|do not {_VERY}(?:wear|watch)"
     rf"|have (?:an?|no) (?:[a-z-]+ ){{0,2}}(?:{_TASTES} (?:of|to|for|against|towards?)|interest in)"
@@ -100,7 +103,7 @@ _PASSING_KIND = either(r"""
     planning plan_to working_on currently at_the_moment right_now these_days trying_to preparing looking_(?:for|into|to)
     going_to about_to wants?_to need_to thinking_(?:of|about) getting_ready hop(?:ing|e)_to saving_(?:up|for)
     training_for studying_for waiting_(?:for|on) will_be (?:i|we)_will learning upcoming need_(?:a|an|some)
-    (?:am|are)_(?:building|migrating|writing)
+    (?:am|are)_(?:building|migrating|using|writing)
 """)
 _CONTEXT = bounded(rf"\b{_PASSING_KIND}\b", re.I)
 _NAME = linear(
