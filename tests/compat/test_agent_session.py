@@ -298,7 +298,7 @@ async def test_a_search_gives_five_conversations_and_a_list_ten_documents_if_not
     assert await agent.call_tool("list_documents", {}) == []
 
 
-@pytest.mark.req("S2-11", "S2-66")
+@pytest.mark.req("S2-11", "S2-43", "S2-66")
 async def test_documents_are_indexed_in_pieces_beside_conversations(memory: AsyncMemory):
     agent = session(memory, ARCHIVING)
     assert agent.knowledge_base is not None
@@ -306,8 +306,13 @@ async def test_documents_are_indexed_in_pieces_beside_conversations(memory: Asyn
     pieces = await agent.knowledge_base.add_document("handbook", text, title="Handbook")
     assert pieces == len(list(chunks(text, 800, 100))) > 2
     assert await agent.knowledge_base.add_document("handbook", text, title="Handbook") == pieces
-    listed = await agent.list_documents("documents", limit=50)
-    assert sorted(one.content for one in listed) == sorted(chunks(text, 800, 100))
+    stored = await memory.user("user123").memories(types=["document"])
+    assert sorted(one.content for one in stored) == sorted(chunks(text, 800, 100))
+    await agent.knowledge_base.add_document("form", "The form F42 has two pages.")
+    listed = await agent.list_documents("documents", limit=2)
+    assert [one.metadata["document_id"] for one in listed] == ["form", "handbook"]
+    assert listed[1].content == next(chunks(text, 800, 100))
+    assert await agent.knowledge_base.delete_document("form") == 1
     (best, *_) = await agent.search_knowledge_base("When is form F42 due?", "documents")
     assert "form F42" in best.content
     assert (best.doc_type, best.metadata["document_id"], best.metadata["title"]) == ("document", "handbook", "Handbook")
@@ -319,8 +324,8 @@ async def test_documents_are_indexed_in_pieces_beside_conversations(memory: Asyn
     other = session(memory, ARCHIVING | {"resource_config": smaller})
     assert other.knowledge_base is not None
     await other.knowledge_base.add_document("handbook", text)
-    listed = await other.list_documents("documents", limit=50)
-    assert sorted(one.content for one in listed) == sorted(chunks(text, 300, 40))
+    stored = await memory.user("user123").memories(types=["document"])
+    assert sorted(one.content for one in stored) == sorted(chunks(text, 300, 40))
 
 
 def test_pieces_of_a_text_overlap_and_lose_nothing():

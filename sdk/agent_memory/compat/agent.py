@@ -281,7 +281,7 @@ class AgentSession:
         return await self.knowledge_base.search_knowledge_base(query, search_type, limit)
 
     async def list_documents(self, doc_type: SearchType = "conversations", limit: int = 10) -> list[KnowledgeDocument]:
-        """The newest archived conversations or documents; nothing without a knowledge base.
+        """The newest archived conversations, or documents, each as its first piece; nothing without a knowledge base.
 
         Raises:
             InvalidInput: if an argument cannot be used.

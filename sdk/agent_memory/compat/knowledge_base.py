@@ -127,7 +127,7 @@ class KnowledgeBase:
         return [_document(hit.memory, hit.similarity, scale) for hit in hits[:limit]]
 
     async def list_documents(self, doc_type: SearchType = "conversations", limit: int = 10) -> list[KnowledgeDocument]:
-        """The newest documents of a type.
+        """The newest documents of a type, each as its first piece.
 
         Raises:
             InvalidInput: if an argument cannot be used.
@@ -136,7 +136,8 @@ class KnowledgeBase:
         if limit < 1:
             raise InvalidInput(f"limit must be at least 1, not {limit}")
         memories = await self._user.memories(types=[name for kind in wanted for name in _FILTERS[kind]["types"] or ()])
-        return [_document(memory) for memory in memories if _kind(memory) in wanted][:limit]
+        first = [one for one in memories if _kind(one) in wanted and not one.metadata.get("position")]
+        return [_document(memory) for memory in first[:limit]]
 
     async def add_document(self, document_id: str, content: str, **metadata: Any) -> int:
         """Indexes a text in pieces. Returns how many pieces it has.
