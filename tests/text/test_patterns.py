@@ -38,6 +38,27 @@ def test_a_combining_mark_belongs_to_its_word() -> None:
     assert linear(r"\w+").findall("cafe\u0301 noir") == ["cafe\u0301", "noir"]
 
 
+@pytest.mark.parametrize("pattern", [r"(a)|b([0-9])?", r"(?P<head>[ab]+)-(?P<tail>x)?", "x*", "-"])
+@given(text=st.one_of(st.text("ab1-x"), st.text("ab1-x\xe9\u732b")))
+def test_matches_are_those_of_pythons_engine(pattern: str, text: str) -> None:
+    """In ASCII, where RE2 reads bytes, and elsewhere."""
+
+    def told(match: re.Match[str] | None) -> object:
+        if match is None:
+            return None
+        places = [(match.start(n), match.end(n), match.span(n)) for n in range(compiled.groups + 1)]
+        texts = [match[n] for n in range(compiled.groups + 1)]
+        named = [match[name] for name in compiled.groupindex]
+        return places, texts, named, match.group(), match.group(0, 0), match.groups(), match.groups("none")
+
+    ours, compiled = linear(pattern), re.compile(pattern)
+    for one in ("search", "match", "fullmatch"):
+        assert told(getattr(ours, one)(text)) == told(getattr(compiled, one)(text))
+    if pattern != "x*":  # empty matches behind others are Python's alone
+        assert list(map(told, ours.finditer(text))) == list(map(told, compiled.finditer(text)))
+        assert ours.findall(text) == compiled.findall(text)
+
+
 def test_flags_are_those_of_re() -> None:
     assert linear("^b", re.M).search("a\nb")
     assert linear("B", re.I).search("b")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, cast
 
 import re2
 
@@ -36,29 +36,46 @@ class Linear:
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
-        options = re2.Options()
-        options.log_errors = False
-        compiled: re.Pattern[str] = re2.compile(self.pattern, options)
+        compiled: re.Pattern[str] = re2.compile(self.pattern, _options())
+        return compiled
+
+    @cached_property
+    def _of_bytes(self) -> re.Pattern[bytes]:
+        """The same for ASCII texts, in which a byte is a character: RE2 need not count characters for each match."""
+        compiled: re.Pattern[bytes] = re2.compile(self.pattern.encode(), _options())
         return compiled
 
     def search(self, text: str) -> re.Match[str] | None:
         """The first match."""
+        if text.isascii():
+            found = self._of_bytes.search(text.encode())
+            return None if found is None else _in_ascii(found)
         return self._compiled.search(_whole(text))
 
     def match(self, text: str) -> re.Match[str] | None:
         """The match at the beginning."""
+        if text.isascii():
+            found = self._of_bytes.match(text.encode())
+            return None if found is None else _in_ascii(found)
         return self._compiled.match(_whole(text))
 
     def fullmatch(self, text: str) -> re.Match[str] | None:
         """The match of the whole text."""
+        if text.isascii():
+            found = self._of_bytes.fullmatch(text.encode())
+            return None if found is None else _in_ascii(found)
         return self._compiled.fullmatch(_whole(text))
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         """All matches, in order."""
+        if text.isascii():
+            return map(_in_ascii, self._of_bytes.finditer(text.encode()))
         return self._compiled.finditer(_whole(text))
 
     def findall(self, text: str) -> list[Any]:
         """The texts of all matches; of a pattern with groups, those of its groups."""
+        if text.isascii() and not self._of_bytes.groups:
+            return [text[slice(*found.span())] for found in self._of_bytes.finditer(text.encode())]
         return self._compiled.findall(_whole(text))
 
     def split(self, text: str) -> list[Any]:
@@ -68,6 +85,46 @@ class Linear:
     def sub(self, repl: str | Callable[[re.Match[str]], str], text: str) -> str:
         """The text with each match replaced by another text."""
         return self._compiled.sub(repl, _whole(text))
+
+
+def _options() -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    return options
+
+
+def _in_ascii(found: re.Match[bytes]) -> re.Match[str]:
+    return cast("re.Match[str]", _InAscii(found))
+
+
+class _InAscii:
+    """A match among the bytes of an ASCII text, with the methods of `re.Match` that RE2 has, but no templates."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self, found: re.Match[bytes]) -> None:
+        self._found = found
+
+    def __getitem__(self, group: int | str) -> str | None:
+        name: Any = group.encode() if isinstance(group, str) else group  # RE2 knows bytes by names in bytes
+        part = self._found[name]
+        return None if part is None else part.decode()
+
+    def group(self, *groups: int | str) -> Any:
+        parts = tuple(self[group] for group in groups or (0,))
+        return parts if len(parts) > 1 else parts[0]
+
+    def groups(self, default: Any = None) -> tuple[Any, ...]:
+        return tuple(default if part is None else part.decode() for part in self._found.groups())
+
+    def start(self, group: int = 0) -> int:
+        return self._found.start(group)
+
+    def end(self, group: int = 0) -> int:
+        return self._found.end(group)
+
+    def span(self, group: int = 0) -> tuple[int, int]:
+        return self._found.span(group)
 
 
 def _whole(text: str) -> str:
