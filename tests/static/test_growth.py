@@ -205,6 +205,8 @@ EXTRACTION = ExtractInput(before=[], turns=[turn("I live in Oslo.")])
 LIKENESS = likeness.Likeness.of("hashing-384")
 RULES = Rules(deny=frozenset({"health"}))
 POLICY = PolicySettings()
+SECRETS_ALONE = PolicySettings(instructions="allow")
+"""To look for instructions in each of many tags takes so long that no other growth would show."""
 COUNTER = TiktokenCounter()
 
 
@@ -257,7 +259,7 @@ SCRATCH = Path()
 
 ENTRIES: dict[str, Callable[[str], object]] = {
     "screen a memory": lambda text: screen.screen_memories([memory(text)], RULES, POLICY),
-    "tags beside secrets": lambda text: screen.screen_memory(secrets_and_tags(text), POLICY),
+    "tags beside secrets": lambda text: screen.screen_memory(secrets_and_tags(text), SECRETS_ALONE),
     "secrets": findings.find_secrets,
     "instructions": findings.find_instructions,
     "categories": keeping.categories_of,
@@ -368,34 +370,40 @@ def fault(entry: str, family: str) -> str | None:
         with limited():
             sizes = SIZES if FULL else BEYOND.get(entry, (*SIZES, 32_000) if family in LONG else SIZES)
             for size in sizes:
-                if seconds(call, text_of(family, size)) >= FLOOR and (found := too_fast(call, family, size)):
+                taken = seconds(call, text_of(family, size))
+                if taken >= FLOOR and (found := too_fast(call, family, size, taken)):
                     return f"{family}: {'; '.join(found)}"
     except TooSlow:
         return f"{family}: not done within {LIMIT} s"
     return None
 
 
-def too_fast(call: Callable[[str], object], family: str, size: int) -> list[str]:
+def too_fast(call: Callable[[str], object], family: str, size: int, taken: float) -> list[str]:
     """By how much the time for a text, and for one of twice the length, grew too fast; nothing if either did not."""
     found = []
-    for longer in (size, 2 * size):
-        taken, exponent = growth(call, family, longer)
+    for longer, known in ((size, taken), (2 * size, math.inf)):
+        taken, exponent = growth(call, family, longer, known)
         if exponent <= EXPONENT or taken < FLOOR:
             return []
         found.append(f"{longer} characters take {taken:.3f} s, which grows with the power of {exponent:.2f}")
     return found
 
 
-def growth(call: Callable[[str], object], family: str, size: int) -> tuple[float, float]:
-    """The seconds that a text takes, and with which power of the length they grew since a quarter of it."""
+def growth(call: Callable[[str], object], family: str, size: int, known: float) -> tuple[float, float]:
+    """The seconds that a text takes, and with which power of the length they grew since a quarter of it.
+
+    `known` is the time that the text took before; infinity if it was not tried.
+    """
     long, short = text_of(family, size), text_of(family, size // 4)
-    times = math.inf, math.inf
-    for _ in range(3):
-        times = min(times[0], seconds(call, long)), min(times[1], seconds(call, short))
-        exponent = math.log(max(times[0], 1e-6) / max(times[1], 1e-6)) / math.log(len(long) / len(short))
+    taken, before = known, math.inf
+    for number in range(3):
+        if number or known == math.inf:
+            taken = min(taken, seconds(call, long))
+        before = min(before, seconds(call, short))
+        exponent = math.log(max(taken, 1e-6) / max(before, 1e-6)) / math.log(len(long) / len(short))
         if exponent <= EXPONENT:
             break
-    return times[0], exponent
+    return taken, exponent
 
 
 @pytest.fixture(scope="module", autouse=True)
