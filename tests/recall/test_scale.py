@@ -76,7 +76,7 @@ async def test_requests_to_the_store_do_not_grow_with_the_memories(
             await thread.add("user" if n % 2 == 0 else "assistant", f"We spoke of the {WORDS[n]}, did we not?")
         await thread.process("index")
         there = 0
-        for number in (500, 10_000):
+        for number in (500, 2_000):
             await fill(memory, "alice", number, there)
             there = number
             clock.now += 2 * RecallSettings().fresh_seconds  # nothing was said lately
