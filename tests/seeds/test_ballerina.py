@@ -412,6 +412,21 @@ def test_a_question_about_oneself_finds_its_answer_and_a_model_sees_what_is_near
         assert shown == [said.removeprefix("Hi, ")]
 
 
+@pytest.mark.req("S4-42", "S4-56", "S4-58", "S4-61")
+def test_a_message_that_every_memory_is_given_is_in_the_conversation_once(memory: Memory, chat: ScriptedChat):
+    _, extractive, vector = three_blocks(memory)
+    agent_memory = AgentMemory(memory.user("sarah"))
+    said = talk()[:2]
+    for message in said:
+        for one in (agent_memory, extractive, vector):
+            one.update("s1", message)
+    extractive.update("s1", said)
+    assert agent_memory.get("s1") == said
+    assert chat.calls["extract"] == 2
+    vector.update("s1", user("Only the block has this."))
+    assert agent_memory.get("s1") == [*said, user("Only the block has this.")]
+
+
 @pytest.mark.req("S4-58", "S4-59", "S4-28")
 def test_a_vector_block_finds_by_meaning(memory: Memory, chat: ScriptedChat):
     block = VectorMemory(store=memory.user("sarah"))

@@ -17,7 +17,7 @@ from agent_memory.scopes import AsyncStaticScope, AsyncUserScope, ThreadStep
 from agent_memory.text.terms import query_terms
 from agent_memory.text.tokens import TiktokenCounter, TokenCounter
 from agent_memory.working.content import within
-from agent_memory.working.messages import ChatMessage, read_message, to_turn
+from agent_memory.working.messages import ChatMessage, from_turn, read_message, to_turn
 
 Message = ChatMessage | Mapping[str, Any]
 FactSelection = Callable[[str, Sequence[Memory]], Any]
@@ -283,10 +283,17 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 async def _keep(user: AsyncUserScope, session_id: str, message: Message | Sequence[Message], step: ThreadStep) -> None:
-    """Writes messages and runs a step over them. Messages that were written before stay unchanged."""
+    """Writes messages and runs a step over them. Messages that were written before stay unchanged.
+
+    An agent may give its messages without ids to the short-term memory and to blocks. The live conversation has them
+    once.
+    """
     thread = user.thread(session_id)
-    messages = [message] if isinstance(message, ChatMessage | Mapping) else message
-    await thread.add_many([to_turn(read_message(one)) for one in messages])
+    given = [read_message(one) for one in ([message] if isinstance(message, ChatMessage | Mapping) else message)]
+    if any(one.id is None for one in given):
+        live = {(one.role, one.content) for one in map(from_turn, (await thread.view()).turns)}
+        given = [one for one in given if one.id is not None or (one.role, one.content) not in live]
+    await thread.add_many([to_turn(one) for one in given])
     result = await thread.process(step)
     if result.dead_letters:
         raise ModelError(f"nothing could be made of some messages: {'; '.join(result.rejected)}")

@@ -35,7 +35,7 @@ from agent_memory.working.content import (
     render_recalled,
     within,
 )
-from agent_memory.working.messages import ChatMessage, count_tokens, read_message, to_turn, without_orphans
+from agent_memory.working.messages import ChatMessage, count_tokens, from_turn, read_message, to_turn, without_orphans
 from agent_memory.working.overflow import MAX_TOKENS, Flush, Overflow, Summarize, Trim, fitting, leaving, limit_of
 from agent_memory.working.short_term import _NAME, DEFAULT, HEAD_SHARE, RECALLED_SHARE, _is_live, _last, _split, logger
 
@@ -268,10 +268,17 @@ class VectorMemory:
 
 
 def _keep(user: UserScope, session_id: str, message: Message | Sequence[Message], step: ThreadStep) -> None:
-    """Writes messages and runs a step over them. Messages that were written before stay unchanged."""
+    """Writes messages and runs a step over them. Messages that were written before stay unchanged.
+
+    An agent may give its messages without ids to the short-term memory and to blocks. The live conversation has them
+    once.
+    """
     thread = user.thread(session_id)
-    messages = [message] if isinstance(message, ChatMessage | Mapping) else message
-    thread.add_many([to_turn(read_message(one)) for one in messages])
+    given = [read_message(one) for one in ([message] if isinstance(message, ChatMessage | Mapping) else message)]
+    if any(one.id is None for one in given):
+        live = {(one.role, one.content) for one in map(from_turn, thread.view().turns)}
+        given = [one for one in given if one.id is not None or (one.role, one.content) not in live]
+    thread.add_many([to_turn(one) for one in given])
     result = thread.process(step)
     if result.dead_letters:
         raise ModelError(f"nothing could be made of some messages: {'; '.join(result.rejected)}")
