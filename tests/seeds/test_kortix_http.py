@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2 as httpx
 import pytest
-from api_world import client_of
+from api_world import client_of, serving
 from memories import NEVER
 
 from agent_memory import AsyncMemory
@@ -220,6 +220,20 @@ async def test_the_switches_answer_as_in_the_document(http: httpx.AsyncClient):
 async def test_a_thread_of_the_free_tier_has_no_memory(http: httpx.AsyncClient, memory: AsyncMemory):
     await memory.assign_tier("acct", "free")
     assert (await answer(http, "GET", "/api/memory/thread/t1/settings"))["memory_enabled"] is False
+
+
+@pytest.mark.req("S3-01", "S3-15", "S3-18")
+async def test_the_service_works_with_a_memory_on_a_server(memory: AsyncMemory):
+    await memory.assign_tier("acct", "basic")
+    async with serving(memory) as url, AsyncMemory.remote(url) as remote:
+        service = MemoryService(remote)
+        talk = [{"role": "user", "content": "I prefer TypeScript over JavaScript for new projects."}]
+        (made,) = await service.extract_memories(talk, "acct", "thread_xyz789")
+        assert await service.retrieve_memories("acct", "Which language do I like?", "pro") == [made]
+        assert await service.retrieve_memories("acct", "Which language do I like?", "free") == []
+        for number in range(7):
+            await remote.user("acct").remember(f"Likes the language number {number}")
+        assert len(await service.retrieve_memories("acct", "Which language do I like?", "pro", -1)) == 5
 
 
 @pytest.mark.req("S3-10", "S3-11", "S3-52")

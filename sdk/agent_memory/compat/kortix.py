@@ -12,11 +12,12 @@ from typing import Any
 
 from pydantic import Field
 
-from agent_memory.errors import InvalidInput
+from agent_memory.errors import ConfigurationError, InvalidInput
 from agent_memory.memory import AsyncMemory
 from agent_memory.models import Memory, Model
 from agent_memory.recall.render import quoted
 from agent_memory.screening.injected import HEADER
+from agent_memory.settings import TIERS, Tier
 from agent_memory.working.messages import read_message, to_turn
 
 SHORTEST = 20
@@ -111,10 +112,10 @@ class MemoryService:
             InvalidInput: if the tier does not exist.
             StoreUnavailable: if every part of the search failed.
         """
-        policy = self._memory.runtime.tools.policy
-        if tier_name not in policy.tiers:
-            raise InvalidInput(f"there is no tier {tier_name!r}; known tiers are {', '.join(sorted(policy.tiers))}")
-        tier = policy.tiers[tier_name]
+        tiers = self._tiers()
+        if tier_name not in tiers:
+            raise InvalidInput(f"there is no tier {tier_name!r}; known tiers are {', '.join(sorted(tiers))}")
+        tier = tiers[tier_name]
         if not tier.enabled:
             return []
         hits = await self._memory.user(account_id).search(
@@ -135,6 +136,12 @@ class MemoryService:
             by_type[memory.memory_type].append(f"- {quoted(memory.content)}")
         sections = ["\n".join([f"{_TITLES[kind]}:", *lines]) for kind, lines in by_type.items() if lines]
         return "\n\n".join([HEADER, *sections]) if sections else ""
+
+    def _tiers(self) -> Mapping[str, Tier]:
+        try:
+            return self._memory.runtime.tools.policy.tiers
+        except ConfigurationError:  # the memory is on a server, which applies the account's own tier, too
+            return TIERS
 
 
 def _id(thread_id: str, position: int, message: Model) -> str:
