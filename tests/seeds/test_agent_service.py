@@ -283,7 +283,7 @@ def test_an_account_under_the_printed_headings_is_read():
     assert account.questions == []
 
 
-@pytest.mark.req("S2-27", "S2-16")
+@pytest.mark.req("S2-27", "S2-16", "S4-45")
 async def test_tokens_are_counted_as_tiktoken_does(memory: AsyncMemory):
     talking = agent(memory, "basic")
     await talking.save_memory("user", "antidisestablishmentarianism")

@@ -405,6 +405,15 @@ async def test_many_writers_of_one_conversation_lose_nothing(memory: AsyncMemory
     assert set(summary.key_points) | set(shown) == set(sent)
 
 
+@pytest.mark.req("S4-46")
+async def test_messages_that_come_together_are_summarized_once(memory: AsyncMemory, chat: ScriptedChat):
+    chats = small(memory, Summarize(threshold_tokens=100, keep=4))
+    await fill(chats, 9)
+    await asyncio.gather(*(chats.update("t1", {"role": "user", "content": LINE}) for _ in range(5)))
+    assert len(await words(chats)) == 5
+    assert chat.calls["summarize"] == 1
+
+
 @pytest.mark.req("S4-02", "S4-04", "S2-13")
 async def test_a_view_outlives_the_process(tmp_path: Path):
     for opening in range(2):
