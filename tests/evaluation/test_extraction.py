@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from agent_memory.cli.main import app
 from agent_memory.errors import InvalidInput
 from agent_memory.evaluation.extraction import Labelled, judge, read_labels, score
+from agent_memory.language.offline import extract as offline
 from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOutput
 
 DEV = Path(__file__).parents[1] / "data/labelled/dev-sentences.jsonl"
@@ -88,3 +89,14 @@ def test_labels_of_the_development_set_name_words_of_their_messages() -> None:
         said = f"{row.text} {row.before or ''}".lower()
         for keep in row.keep:
             assert all(any(way.lower() in said for way in group) for group in keep.words), row.id
+
+
+@pytest.mark.parametrize(("part", "recall"), [("dev", 0.75), ("heldout", 0.5)])
+async def test_the_rules_keep_what_is_told_in_other_languages_and_nothing_wrong(part: str, recall: float) -> None:
+    async def extract(data: ExtractInput) -> ExtractOutput:
+        return offline.extract(data)
+
+    report, _ = await score(read_labels(DEV.parent / f"{part}-foreign-sentences.jsonl"), extract)
+    assert report["recall"] >= recall
+    assert (report["good"], report["bad"], report["wrong_dates"] or 0) == (1, 0, 0)
+    assert all(of_one["recall"] > 0.25 for of_one in report["lang"].values())

@@ -226,7 +226,6 @@ NO_EVENTS = [
     "Guten Morgen, ich brauche Hilfe.",
     "Ich brauche bis Freitag einen Plan.",
     "Wenn ich am Freitag fertig bin, fahre ich nach Hause.",
-    "Ich gehe montags immer zum Yoga.",
     "Der Vertrag läuft am 31. März aus.",
     "Heute habe ich schlecht geschlafen.",
     "Necesito un plan para el viernes.",
@@ -255,6 +254,70 @@ def test_a_dated_event_is_kept_with_its_day(text: str, day: str):
 @pytest.mark.parametrize("text", NO_EVENTS)
 def test_what_has_no_certain_day_of_the_users_own_is_no_event(text: str):
     assert of(text, THURSDAY) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Ich gehe montags immer zum Yoga.", "fact"),
+        ("Los viernes cierro la tienda a las dos.", "fact"),
+        ("Tengo dos hijas.", "fact"),
+        ("J'apprends le portugais.", "fact"),
+        ("Insegno matematica in un liceo di Novara.", "fact"),
+        ("O meu irmão trabalha na TAP.", "fact"),
+        ("Ik verdraag geen melk.", "fact"),
+        ("Abbiamo deciso di vendere il camper.", "decision"),
+        ("La renta ha subido a 980 euros.", "fact"),
+        ("Der Kurs ist abgesagt.", "fact"),
+    ],
+)
+def test_what_lasts_is_kept_without_a_day(text: str, kind: str):
+    [memory] = of(text, THURSDAY)
+    assert (memory.content, memory.kind, memory.valid_from) == (text, kind, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Mein Nachbar behauptet, er habe drei Ferraris.",
+        "Nunca disse que era diabético.",
+        "Sono Napoleone, piacere, ahah.",
+        "In dat boek woont ze al jaren in Brugge met haar vier zussen.",
+        "Ich habe mich für die blaue Variante entschieden, mach weiter.",
+        "Me quedo con la segunda versión.",
+        "Je travaille sur la page 12.",
+        "No puedo tomar decisiones ahora.",
+        "Ik leer elke dag iets van je.",
+        "Le lait est passé à 1,20 euro.",
+        "Somos três na fila.",
+        "Mijn telefoon heeft 12 gemiste oproepen.",
+        "Altijd hetzelfde liedje met die trein.",
+    ],
+)
+def test_hearsay_jokes_and_what_is_at_hand_are_not_kept(text: str):
+    assert of(text, THURSDAY) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "kept"),
+    [
+        ("Welke schoenmaat heb je?", "Maat 41, trouwens.", True),
+        ("Combien de fois par semaine courez-vous ?", "Trois fois, tôt le matin.", True),
+        ("Welche Seite meinst du?", "Ich meine 14.", False),
+        ("Wie viele Beispiele möchtest du?", "Drei reichen.", False),
+        ("¿Cuántos sois en casa?", "Creo que cuatro, quizás.", False),
+    ],
+)
+def test_a_short_reply_is_kept_with_its_question(question: str, reply: str, kept: bool):
+    before = [TurnView(ref="t1", role="agent", content=question, created_at=AT)]
+    turn = TurnView(ref="t2", role="user", content=reply, created_at=AT)
+    found = [memory.content for memory in of_turn(turn, before)]
+    assert found == ([f"{reply.rstrip('.')} (asked: {question})"] if kept else [])
+
+
+def test_a_dutch_noun_is_no_verb_in_the_past():
+    [memory] = of("Vrijdag heb ik een gesprek bij de gemeente.", AT)
+    assert memory.valid_from == datetime(2026, 3, 6, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(

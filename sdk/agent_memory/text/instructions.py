@@ -104,7 +104,7 @@ _NO_VERBS = (
         """a an the i we you he she it they this that these those my your his her our their there here been had was were
         mind heard seen done known got went came said felt knew thought wanted loved liked hated happy sad good bad nice
         sure one two great late early tired hungry busy yes no well so too very really quite up down everybody everyone
-        someone mom dad mum something anything nothing people""".split()
+        someone mom dad mum something anything nothing people dasselbe dieselbe gleich igual pareil hetzelfde""".split()
     )
 )
 """Words after "always" that show that the sentence orders nothing."""

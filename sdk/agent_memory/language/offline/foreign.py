@@ -22,7 +22,7 @@ from agent_memory.text.dates import Moment
 from agent_memory.text.instructions import standing_instruction
 from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import WORD, Linear, either, linear
-from agent_memory.text.stop_words import FUNCTION_WORDS
+from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
 from agent_memory.text.wishes import wish
 
 _LONGEST = 200
@@ -33,7 +33,7 @@ _SHORTEST, _STEM = 4, 6
 """Letters of a word that two sentences can share, and how many of them are compared. Choices."""
 _MOST_LEFT = 2
 """Words of an instruction that a withdrawal need not repeat: its verb, and how much. A choice."""
-_IMPORTANCE = {"vital": 0.75, "requirement": 0.65, "fact": 0.5, "preference": 0.5}
+_IMPORTANCE = {"vital": 0.75, "requirement": 0.65, "decision": 0.65, "fact": 0.5, "preference": 0.5}
 """As in English (`kinds.importance_of`)."""
 _EXACT = frozenset({"day", "week", "weekend"})
 _DAYS = {day.removesuffix("s") for day in FOREIGN_TIMES}
@@ -85,9 +85,7 @@ def told(text: str, said_at: datetime) -> tuple[Told, ...]:
     """The memories of a sentence; none if it says nothing plainly, or is English."""
     if len(text) > _LONGEST or text.rstrip().endswith("?"):
         return ()
-    order = text.partition(",")[0]
-    if is_foreign(text) and (standing_instruction(order) or standing_instruction(text) or wish(text)):
-        order = order if standing_instruction(order) else text
+    if is_foreign(text) and (order := _order(text)):
         return (Told("requirement", _IMPORTANCE["requirement"], order, order),)
     if forms.WITHDRAWN.search(straighten(text)) and forms.FORM.search(text) and not forms.QUOTED.search(text):
         return (Told("requirement", _IMPORTANCE["requirement"], text, text),)
@@ -99,45 +97,81 @@ def told(text: str, said_at: datetime) -> tuple[Told, ...]:
         both = [_plain(first, first), _plain(second, f"{pronoun}{second}")]
         if all(both):
             return tuple(one for one in both if one is not None)
-    one = _plain(whole, whole) or _other(text, said_at)
+    one = _plain(whole, whole) or _other(text, said_at) or _other(whole, said_at)
     return () if one is None else (one,)
+
+
+def _order(text: str) -> str:
+    """The standing instruction that a sentence gives; empty if it gives none."""
+    order = text.partition(",")[0]
+    if is_over(order):
+        return ""
+    if standing_instruction(order):
+        return order
+    return text if standing_instruction(text) or wish(text) else ""
+
+
+def answers(reply: str, question: str) -> bool:
+    """Whether a reply in one of these languages tells a figure, a habit or a name that a question asks for."""
+    plain, [language, *_] = straighten(reply).strip(), _languages(f"{question} {reply}")
+    idle = any(form.search(question) for form in (forms.OFFERING, forms.AT_HAND, forms.PASSING))
+    if (
+        idle
+        or not is_foreign(question)
+        or _is_idle(plain)
+        or forms.PASSING.search(plain)
+        or language.other.search(plain)
+    ):
+        return False
+    return any(form.search(plain) for form in (forms.HABIT, forms.EVER, forms.TELLING, _particular(language)))
+
+
+def _is_idle(plain: str) -> bool:
+    """Whether a sentence is a guess, a tale or a joke, or is about the text at hand."""
+    unsure = any(one.unsure.search(plain) for one in _languages(plain))
+    return unsure or any(form.search(plain) for form in (forms.QUOTED, forms.AT_HAND))
 
 
 def _plain(text: str, said: str) -> Told | None:
     """What a sentence tells that begins in a form that says what it is about."""
     plain = straighten(said).strip()
     name = next((name for name, form in forms.BEGINS.items() if form.search(plain)), "")
-    if not name or forms.QUOTED.search(plain) or _language(plain).unsure.search(plain):
+    if not name or _is_idle(plain):
         return None
+    if name == "cannot":
+        return None if forms.AT_ONCE.search(plain) else Told("fact", _IMPORTANCE["vital"], text, said)
     if name == "preference":
         return None if forms.DANGLING.search(plain) else Told("preference", _IMPORTANCE[name], text, said)
     return Told("fact", _IMPORTANCE.get(name, _IMPORTANCE["fact"]), text, said, name if name in _SUBJECTS else "")
 
 
-def _language(plain: str) -> _Patterns:
-    """The language of a sentence, by its small words."""
-    return max(_PATTERNS, key=lambda one: _likeness(plain, one))
+def _languages(plain: str) -> list[_Patterns]:
+    """The languages of which a sentence has most small words; mostly one."""
+    words = WORD.findall(plain.casefold())
+    likeness = [sum(word in one.words for word in words) for one in _PATTERNS]
+    return [one for like, one in zip(likeness, _PATTERNS, strict=True) if like == max(likeness)]
 
 
-def _likeness(plain: str, language: _Patterns) -> int:
-    return sum(word in language.words for word in plain.casefold().split())
+def _has_small_words(plain: str, language: _Patterns) -> bool:
+    """Whether a sentence has more small words of the language than of English: "Die Miete ist am 3. fällig"."""
+    words = set(WORD.findall(plain.casefold()))
+    theirs, ours = words & (language.words - SMALL_WORDS), words & (SMALL_WORDS - language.words)
+    return len(theirs) > max(len(ours), 1)
 
 
 def is_over(text: str) -> bool:
     """Whether the verb of a sentence in one of these languages is a perfect or a preterite."""
     plain = straighten(text)
-    likeness = [_likeness(plain, language) for language in _PATTERNS]
-    most = max(likeness)
-    return any(like == most and one.past.search(plain) for like, one in zip(likeness, _PATTERNS, strict=True))
+    return any(one.past.search(plain) for one in _languages(plain))
 
 
 def _other(text: str, said_at: datetime) -> Told | None:
     """What any other sentence tells."""
     plain = straighten(text).strip()
-    if forms.QUOTED.search(plain) or not is_foreign(plain):
+    language, *others = _languages(plain)
+    if _is_idle(plain) or not (is_foreign(plain) or _has_small_words(plain, language)):
         return None
-    language = _language(plain)
-    if language.unsure.search(plain) or language.other.search(plain):
+    if any(one.other.search(plain) for one in (language, *others)):
         return None
     if happens := _event(plain, said_at, language):
         return Told("fact", _IMPORTANCE["fact"], text, text, happens=happens)
@@ -145,16 +179,25 @@ def _other(text: str, said_at: datetime) -> Told | None:
         return None
     if forms.ILL.search(plain):
         return Told("fact", _IMPORTANCE["vital"], text, text)
+    if forms.DECIDED.search(plain) and not forms.SOMEBODY.search(plain):
+        return Told("decision", _IMPORTANCE["decision"], text, text)
+    turns = forms.CHANGED.search(plain) or forms.NOW_SO.search(plain)
+    if not turns and not forms.NAMED.search(plain) and not bounds(plain, said_at):
+        english = with_english_near_times(with_english_calendar(forms.HABIT.sub(" ", plain)))
+        if any(moment.grain in _EXACT for moment in dates.find(english, said_at, "future")):
+            return None  # later, nobody would know which day it was
     return Told("fact", _IMPORTANCE["fact"], text, text) if _is_told(plain, language) else None
 
 
 def _is_told(plain: str, language: _Patterns) -> bool:
-    """Whether a sentence names somebody, or gives a thing of the speaker's a figure or a change."""
-    mine, thing = language.mine.search(plain), forms.THING.search(plain)
+    """Whether a sentence names somebody, or tells a figure, a habit or a change of the speaker's or their people's."""
+    mine, thing = language.mine.search(plain) or forms.I_DO.search(plain), forms.THING.search(plain)
     by_name = not thing and forms.NOW_SO.match(plain) is None and forms.BY_NAME.search(plain) is not None
     own = bool(mine or by_name or forms.OWN.search(plain))
     words = WORD.findall(plain.casefold())
     measured = any(map(str.isdigit, plain)) or any(word.removesuffix("s") in _DAYS for word in words)
+    if thing and forms.TURNED.search(plain):
+        return True
     if forms.CHANGED.search(plain) or (mine and forms.ONWARD.search(plain)):
         return own or bool(thing and measured)
     if forms.NOW_SO.search(plain):
@@ -162,16 +205,31 @@ def _is_told(plain: str, language: _Patterns) -> bool:
         return (measured and bool(own or thing)) or of_person or bool(mine and forms.LASTING.search(plain))
     if language.past.search(plain):
         return False
-    kin = forms.OWNER.search(plain)
-    acting = kin is not None and kin["name"] and kin["verb"] and kin["verb"].casefold() not in forms.SAYING
-    if forms.NAMED.search(plain) or (kin is not None and acting and _PARTICULAR.search(plain[kin.end() :])):
+    named = _particular(language)
+    if own and (
+        forms.TELLING.search(plain)
+        or (forms.HABIT.search(plain) and forms.LASTING.search(plain))
+        or (forms.STEADY.search(plain) and named.search(plain))
+    ):
         return True
-    return bool(own or (thing and not forms.PRICED.search(plain))) and forms.FIGURE.search(plain) is not None
+    kin, whose = forms.OWNER.search(plain), forms.OWN.search(plain)
+    acting = kin is None or ((kin["verb"] or "").casefold() not in forms.SAYING and kin["verb"])
+    subject = kin or whose
+    rest = plain[subject.end() :] if subject else ""
+    particular = _PARTICULAR.search(rest) if kin and kin["name"] else named.search(rest)
+    if forms.NAMED.search(plain) or (acting and particular and (kin or not particular[0].isdigit())):
+        return True
+    listed = forms.PRICED.search(plain) and not forms.MONTHLY.search(plain)
+    return bool(own or (thing and not listed)) and forms.FIGURE.search(plain) is not None
+
+
+def _particular(language: _Patterns) -> Linear:
+    return forms.GERMAN_PARTICULAR if language is _PATTERNS[forms.GERMAN] else forms.PARTICULAR
 
 
 def _event(plain: str, said_at: datetime, language: _Patterns) -> Moment | None:
     """The day of an event that a sentence tells, if it is certain."""
-    if forms.MOVED.search(plain) or language.denied.search(plain):
+    if forms.MOVED.search(plain) or forms.NOW_SO.search(plain) or language.denied.search(plain):
         return None
     # "Hier" is "here" in German and Dutch, so the calendar words leave it out.
     day = forms.HIER.sub("yesterday", plain) if language is _PATTERNS[forms.FRENCH] else plain

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from agent_memory.language.offline import lexicon, speech
+from agent_memory.language.offline import foreign, lexicon, speech
 from agent_memory.language.offline.text import content_words, expand, openings
 from agent_memory.language.tasks import TurnView
 from agent_memory.text.languages import is_foreign
@@ -48,13 +48,17 @@ def question_of(reply: str, before: Sequence[TurnView], *, alone: bool, settles:
     longest = _LONGEST_ANSWER if settles and _YES_OR_NO.match(reply) else _LONGEST_REPLY if alone else 0
     if not before or before[-1].role != "agent" or len(reply.split()) > longest or "\n" in reply:
         return None
-    if speech.is_question(reply) or is_foreign(reply) or speech.is_planted(reply):
+    if speech.is_question(reply) or speech.is_planted(reply):
+        return None
+    asked = question_in(before[-1].content)
+    if asked is not None and foreign.answers(reply, asked):
+        return None if speech.is_planted(asked) else asked
+    if is_foreign(reply):
         return None
     if _OFFER.search(before[-1].content) and _orders(reply):
         return None
     if _UNDECIDED.search(expand(reply)) or not set(content_words(reply)) - _EMPTY:
         return None
-    asked = question_in(before[-1].content)
     if asked is None or len(content_words(asked)) < 2 or speech.is_planted(asked) or _FOR_NOW.search(expand(asked)):
         return None
     return asked if _OF_THE_LISTENER.search(asked) else None
