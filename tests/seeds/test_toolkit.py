@@ -118,6 +118,11 @@ def test_what_is_local_is_in_this_process_alone_until_it_is_pushed(toolkit: Memo
     assert toolkit.push_to_cosmos() == 0
     (turn,) = toolkit.get_thread("alice", "t1")
     assert (turn.id, turn.content, turn.metadata) == (first, "I prefer aisle seats.", {"tool_name": "x"})
+    toolkit.add_local("alice", "t2", "user", "bye")
+    written = list(toolkit._buffer)
+    assert toolkit.push_to_cosmos() == 1
+    toolkit._buffer = written  # as after a write whose answer was lost
+    assert toolkit.push_to_cosmos() == 0
 
 
 @pytest.mark.req("S1-08")
@@ -180,6 +185,24 @@ def test_the_table_of_short_term_and_long_term_memory(toolkit: MemoryToolkit):
     said = toolkit.search_cosmos("Which seat does she want on a plane?", "alice", memory_types=["turn"])
     assert "user: I prefer aisle seats, and I live in Lisbon." in said[0].memory.content
     assert {hit.memory.type for hit in said} == {"episodic"}
+
+
+@pytest.mark.req("S1-23", "S1-24")
+def test_a_search_is_hybrid(toolkit: MemoryToolkit):
+    flights = [f"The flight to {place} takes {n} hours" for n, place in enumerate(PLACES, 3)]
+    for content in (*flights, "Locker: Bramble", "My sister is a pilot with an airline"):
+        toolkit._memory.user("alice").remember(content)
+
+    def found(terms: str) -> list[str]:
+        return [hit.memory.content for hit in toolkit.search_cosmos(terms, "alice")]
+
+    asked = "How many hours is the flight, said Bramble"
+    assert "Locker: Bramble" in found(asked), "by its word: the vectors of all the flights are nearer"
+    assert found("Who earns a living in the cockpit?")[0] == "My sister is a pilot with an airline", "by its vector"
+
+
+PLACES = "Oslo Rome Lima Cairo Delhi Tokyo Seoul Perth Quito Accra Dakar Tunis Sofia Paris Berlin Vienna".split()
+PLACES += "Athens Madrid Lisbon Dublin Warsaw Prague Zagreb Tirana Riga Minsk Baku Kabul Hanoi Manila".split()
 
 
 @pytest.mark.req("S1-11", "S1-16", "S1-25")

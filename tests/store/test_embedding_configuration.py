@@ -47,7 +47,7 @@ async def test_another_model_has_its_own_dimensions_and_does_not_mix_with_the_fi
             pass
 
 
-@pytest.mark.req("S0-074")
+@pytest.mark.req("S0-074", "S1-22")
 def test_the_environment_names_the_model_and_its_dimensions(monkeypatch):
     assert Environment().embedding_model == "text-embedding-3-large"
     monkeypatch.setenv("AGENT_MEMORY_EMBEDDING_MODEL", "my-deployment")

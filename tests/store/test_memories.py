@@ -77,6 +77,7 @@ async def test_a_fact_and_a_procedure_with_the_same_words_at_the_same_time_are_o
     assert [one.content for one in await alice.memories()] == [rule]
 
 
+@pytest.mark.req("S0-105")
 async def test_a_correction_does_not_replace_what_somebody_else_pinned_or_changed_meanwhile(
     local: AsyncMemory, monkeypatch: pytest.MonkeyPatch
 ):
