@@ -91,7 +91,7 @@ def test_a_quiet_thread_is_archived_if_that_is_wanted():
     assert ending_steps(Cadence(archive=True)) == [*ending_steps(Cadence()), "archive"]
 
 
-@pytest.mark.req("S0-043")
+@pytest.mark.req("S0-043", "S1-18")
 def test_a_thread_is_idle_when_its_last_turn_is_old_enough():
     old, new = (counter(0).counted([("a", ts)]) for ts in (100, 140))
     assert idle([old, new], Cadence(idle_seconds=60), 170.0) == [old]

@@ -430,3 +430,10 @@ def test_an_extraction_is_read_in_every_shape_that_other_systems_ask_for(text: s
 @pytest.mark.parametrize("text", ["[]", '{"memories": []}', '{"worth_extracting": false}', '{"facts": []}'])
 def test_nothing_is_a_good_answer_in_every_shape(text: str):
     assert extracted(text) == ([], [])
+
+
+@pytest.mark.req("S0-048", "S0-050", "S3-10")
+def test_nothing_that_is_cut_off_is_nothing_only_if_the_answer_says_so():
+    assert extracted('{"worth_extracting": false, "mem') == ([], ["the answer was cut off, and read up to there"])
+    with pytest.raises(UnusableAnswer, match="cut off"):
+        extracted('{"worth_extracting": true, "memories": [')
