@@ -208,6 +208,8 @@ CONTRADICTIONS = [
 
 DUPLICATES = [
     ("I swim on Tuesdays at 7:00", "I swim on Tuesdays at 7 am"),
+    ("I run 5 km on Mondays", "I run 5km on Mondays"),
+    ("I fly to Oslo on 3 May and back on 5 May", "I fly to Oslo on May 3rd and back on May 5th"),
     ("I am allergic to nuts.", "I'm allergic to nuts"),
     ("I live in Lisbon", "I'm based in Lisbon"),
     ("My manager is Ana", "I report to Ana"),
@@ -254,6 +256,9 @@ NEITHER = [
     # alike on the page, two facts
     ("Anna visits on 14 March", "Anna visits on 21 March"),
     ("I take my pills on Mondays at 8:00", "I take my pills on Mondays at 20:00"),
+    ("I take bus 12 on Mondays", "I take bus 14 on Mondays"),
+    ("I run 5 km on Mondays", "I run 10 km on Mondays"),
+    ("I fly to Oslo on 3 May and back on 5 May", "I fly to Oslo on 3 May and back on 9 May"),
     ("My dentist appointment is on 3 May at 11 am", "My dentist appointment is on 3 May"),
     ("My parents are visiting in July", "My in-laws are visiting in August"),
     # other people

@@ -12,7 +12,7 @@ from agent_memory.language.offline.claims import ENDED, ONE_AT_A_TIME, Claim, Ve
 from agent_memory.language.offline.endings import Permission, lifts, permission, prohibition, withdrawn
 from agent_memory.language.offline.speech import is_standing_order
 from agent_memory.language.offline.text import canon, canons, content_stems, expand, stems, tokens
-from agent_memory.language.offline.values import Value
+from agent_memory.language.offline.values import Core, Value
 from agent_memory.language.tasks import Contradiction, Duplicates, FactView, ReconcileInput, ReconcileOutput
 from agent_memory.text import dates
 from agent_memory.text.patterns import bounded
@@ -63,6 +63,7 @@ class Statement:
         allowed: What it allows.
         forbidden: The words of what it forbids.
         withdrawn: The stems of what it says is no longer wanted of answers.
+        figures: Its dates, clock times and amounts.
         abroad: What it tells in another language than English.
     """
 
@@ -75,6 +76,7 @@ class Statement:
     forbidden: tuple[str, ...] = ()
     withdrawn: frozenset[str] = frozenset()
     abroad: tuple[foreign.Told, ...] = ()
+    figures: Core = frozenset()
 
 
 def reconcile(data: ReconcileInput) -> ReconcileOutput:
@@ -95,12 +97,16 @@ def reconcile(data: ReconcileInput) -> ReconcileOutput:
 
 def read(fact: FactView) -> Statement:
     """Reads one fact."""
-    times = tuple(moment.label for moment in dates.find(fact.content, fact.said_at))
     text = fact.content
+    moments = dates.find(text, fact.said_at)
+    times = tuple(moment.label for moment in moments)
     abroad = foreign.told(_SPEAKER.sub("", text), fact.said_at)
     claims, forbidden = () if abroad else reading.read(text, fact.said_at), prohibition(text)
     gone = content_stems(withdrawn(text) or "") - _FORMING
-    return Statement(fact, claims, times, content_stems(text), _choice(text), permission(text), forbidden, gone, abroad)
+    figures = values.figures(text, moments)
+    return Statement(
+        fact, claims, times, content_stems(text), _choice(text), permission(text), forbidden, gone, abroad, figures
+    )
 
 
 def _with_presumed_topics(statements: list[Statement]) -> list[Statement]:
@@ -170,11 +176,14 @@ def duplicates(one: Statement, two: Statement) -> bool:
     return all(same_claim(first, second) for first, second in zip(one.claims, two.claims, strict=True))
 
 
-def _left_over(statement: Statement) -> frozenset[str]:
-    """The stems of a statement that its claims do not cover."""
-    values = frozenset[object]().union(*(one.core for claim in statement.claims for one in claim.values))
-    covered = values.union(*(claim.topic for claim in statement.claims))
-    return frozenset(filter(str.isalpha, content_stems(statement.fact.content))) - covered - _FILLERS
+def _left_over(statement: Statement) -> frozenset[object]:
+    """The stems and figures of a statement that its claims do not cover."""
+    said = [one for claim in statement.claims for one in claim.values]
+    cores = frozenset[object]().union(*(one.core for one in said))
+    covered = cores.union(*(claim.topic for claim in statement.claims))
+    words = frozenset(filter(str.isalpha, content_stems(statement.fact.content))) - covered - _FILLERS
+    told = {one.hour for one in said} | {values.without_year(core) for core in cores if isinstance(core, str)}
+    return words | (statement.figures - cores - told)
 
 
 def _groups(statements: list[Statement]) -> list[Duplicates]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -121,7 +122,7 @@ def read_time(text: str, said_at: datetime) -> Value | None:
         moment = moments[0]
         # "3 March" and "March 3rd" are one date, though the year that is nearest may differ with when it is said.
         yearly = moment.named and _WRITTEN.search(moment.phrase)
-        core = _YEAR_BEHIND.sub("", moment.label) if yearly else moment.label
+        core = without_year(moment.label) if yearly else moment.label
         return Value("date", frozenset({core}), text, moment.first, moment.last, moment.label, _hour(text))
     return _clock(text)
 
@@ -140,12 +141,35 @@ def _clock(text: str) -> Value | None:
     time = ""
     if noon := _NOON.search(text):
         time = "00:00" if noon[1].lower() == "midnight" else "12:00"
-    for match in [] if time else _CLOCK.finditer(text):
+    else:
+        time = next((time for _, time in _clocks(text)), "")
+    return Value("clock", Core({time}), text, shown=time) if time else None
+
+
+def _clocks(text: str) -> Iterator[tuple[str, str]]:
+    """The clock times that a text names in figures, as they were said and as "15:00"."""
+    for match in _CLOCK.finditer(text):
         hour, half = int(match["hour"]), (match["half"] or "").lower()
         if match["minute"] or half or _AT.search(text[: match.start()].rstrip().lower()):
-            time = f"{hour % 12 + 12 * half.startswith('p') if half else hour:02d}:{match['minute'] or '00'}"
-            break
-    return Value("clock", Core({time}), text, shown=time) if time else None
+            yield match[0], f"{hour % 12 + 12 * half.startswith('p') if half else hour:02d}:{match['minute'] or '00'}"
+
+
+def figures(text: str, moments: Iterable[dates.Moment]) -> Core:
+    """All dates (`moments`, without their years), clock times in figures and amounts that a text names."""
+    found: set[str | tuple[str, ...]] = set()
+    for moment in moments:
+        found.add(without_year(moment.label))
+        text = text.replace(moment.phrase, " ", 1)
+    for said, time in list(_clocks(text)):
+        found.add(time)
+        text = text.replace(said, " ", 1)
+    number = read_number(text)
+    return frozenset(found | (number.core if number else frozenset())) - {""}
+
+
+def without_year(label: str) -> str:
+    """A date without its year, which depends on when it was said."""
+    return _YEAR_BEHIND.sub("", label)
 
 
 def read_number(text: str) -> Value | None:
