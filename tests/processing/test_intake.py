@@ -36,7 +36,8 @@ async def test_a_turn_that_cannot_be_counted_is_a_dead_letter_and_the_others_go_
     store = memory.runtime.store
     await memory.user("alice").thread("t1").add_many(facts(2))
     await store.create(TURNS, {"id": "x", "type": "turn", "user_id": "alice", "thread_id": 7, "content": "secret"})
-    await store.create(TURNS, {"id": "y", "type": "note", "user_id": "alice", "thread_id": "t1"})
+    for kind in ("note", "summary", "fact", "user_summary"):
+        await store.create(TURNS, {"id": kind, "type": kind, "user_id": "alice", "thread_id": "t1"})
     documents = await feed(memory)
     for _ in range(2):  # the feed may deliver it again
         (counter,) = await count_turns(memory.runtime.tools, memory.runtime.counters, documents)

@@ -10,6 +10,7 @@ import pytest
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence, Memory
+from agent_memory.compat.toolkit import MemoryToolkit
 from agent_memory.errors import ConfigurationError, StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.openai_chat import OpenAIChat
@@ -62,7 +63,7 @@ def test_a_store_that_nobody_made_can_be_made(server: str):
         for work in (lambda: alice.thread("t1").add("user", "hello"), alice.memories, lambda: alice.remember("x y z")):
             with pytest.raises(ConfigurationError, match="create_memory_store"):
                 work()
-        memory.create_memory_store()
+        MemoryToolkit(memory).create_memory_store()
         alice.remember("Lives in Lisbon")
         assert len(alice.memories()) == 1
 

@@ -12,7 +12,7 @@ from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ConfigurationError, Conflict, InvalidInput, NotFound
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded
-from agent_memory.store.containers import container_specs
+from agent_memory.store.containers import MEMORIES, container_specs
 from embedded_cosmos import AsyncTransport, Engine, SyncTransport
 
 
@@ -95,6 +95,19 @@ async def test_a_correction_does_not_replace_what_somebody_else_pinned_or_change
         await alice.update(first.id, content="Allergic to cashews")
     (kept,) = await alice.memories()
     assert (kept.content, kept.pinned) == ("Allergic to peanuts", True)
+
+
+@pytest.mark.req("S1-35")
+async def test_a_memory_that_says_that_nothing_replaced_it_is_found(local: AsyncMemory):
+    """Another program may write the field as null, where this one leaves it out."""
+    alice, store = local.user("alice"), local.runtime.store
+    kept = await alice.remember("The cat is called Tom")
+    document = await store.read(MEMORIES, kept.id, ("alice", kept.thread_id))
+    assert document is not None
+    assert "superseded_by" not in document
+    await store.upsert(MEMORIES, document | {"superseded_by": None})
+    assert [one.id for one in await alice.memories()] == [kept.id]
+    assert [hit.memory.id for hit in await alice.search("the cat Tom")] == [kept.id]
 
 
 @pytest.mark.req("S1-20")
