@@ -101,6 +101,9 @@ _OLDEST = 120
 ENDED = frozenset({"ended"})
 """The topic of a claim that only says that what it replaces is over."""
 ONE_AT_A_TIME = lexicon.words("live work drive manag role name")
+_BACK = bounded(r"\b(?:from|back)\b", re.I)
+BACK = frozenset(("back",))
+"""The part of a topic by which the flight from Oslo is not the one to Oslo."""
 _MARITAL = lexicon.words("single married engaged divorced widowed separated")
 _STATUS = {"diet": frozenset(lexicon.DIETS), "marit": _MARITAL}
 """States of which a person has one at a time."""
@@ -166,6 +169,8 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     topic = (content_stems(f"{thing} {bare} {clause.aside}") | ({verb} if verb else set())) - _FRAME
     if verb in {"use", "chat"} and (others := _WITH_WHOM.search(after)):  # Slack with clients is not Slack for all.
         topic |= content_stems(others[0])
+    if _BACK.search(thing):
+        topic |= BACK
     topic = topic or content_stems(thing) - {"thing"}  # "Tobiah's thing is on Fly" names no topic.
     if thing or married:  # The wedding of my sister is my sister's wedding.
         topic |= content_stems(" ".join(clause.owner.split(".")[1:]))

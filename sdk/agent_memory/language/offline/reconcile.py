@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agent_memory.language.offline import claims as reading, foreign, lexicon, values
-from agent_memory.language.offline.claims import ENDED, ONE_AT_A_TIME, Claim, Verdict
+from agent_memory.language.offline.claims import BACK, ENDED, ONE_AT_A_TIME, Claim, Verdict
 from agent_memory.language.offline.endings import Permission, lifts, permission, prohibition, withdrawn
 from agent_memory.language.offline.speech import is_standing_order
 from agent_memory.language.offline.text import canon, canons, content_stems, expand, stems, tokens
@@ -338,6 +338,7 @@ def presumed_topic(claim: Claim, known: Iterable[Claim]) -> frozenset[str]:
         topic_key(one.topic)
         for one in known
         if own < topic_key(one.topic)
+        and topic_key(one.topic) - own != BACK
         and (own <= _MEASURES or (claim.lasting and one.lasting and sorts & {value.kind for value in one.values}))
     }
     return fitting.pop() if len(fitting) == 1 else own
