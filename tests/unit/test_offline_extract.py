@@ -96,6 +96,8 @@ def the_one(*turns: str | tuple[str, str]) -> ExtractedMemory:
         ("I'm working on a paper about seagrass.", "context"),
         ("I'm looking for a laptop for video editing.", "context"),
         ("We're moving to Coimbra next month.", "context"),
+        ("I've been here for 2 years and have good performance reviews.", "fact"),
+        ("I run three times a week.", "fact"),
     ],
 )
 def test_statements_are_kept_with_their_kind(text: str, kind: str) -> None:
@@ -137,6 +139,9 @@ def test_statements_are_kept_with_their_kind(text: str, kind: str) -> None:
         "See you tomorrow, take care!",
         "I'll let you know.",
         "Sounds good to me.",
+        "It has been great for years.",
+        "I've been here for hours.",
+        "I ran three times this week.",
         "",
         "   \n ",
     ],

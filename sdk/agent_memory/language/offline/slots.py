@@ -54,6 +54,8 @@ _PRAISED = bounded(
     r"(?! (?:of|on|in|at)\b)",
     re.I,
 )
+_FOR_YEARS = bounded(r"\b(?:have|has) been\b.* for (?:[\w-]+ ){1,3}(?:years?|months?|decades?)\b", re.I)
+"""A state that lasts: "I've been here for 2 years"."""
 _PASSING_WORDS = either("""
     last_night tonight gotta_(?:go|run) have_to_(?:go|run|head) heading_(?:out|off|to) let_(?:me|you)_know
     talk_(?:soon|later) show_you tell_you as_(?:i|we)_(?:said|mentioned) right_now no_idea no_clue
@@ -83,7 +85,7 @@ _HABIT = bounded(
     r"\b(?:every|each|daily|nightly|once|twice|at night|before bed|in the (?:morning|evening)s?)\b|"
     r"^(?:i|we) (?:also |still |usually |often )?(?:play (?:the )?(?!with\b|along\b|it\b|around\b)[a-z]+[.!]*$"
     r"|(?:run|swim|cycle|hike|climb|row|ski|paint|sing|dance|knit|sew|garden|meditate|jog|cook)\b.*"
-    r"\b(?:every|daily|weekly|once a|twice a|on weekends|at weekends|on (?:mon|tues|wednes|thurs|fri|satur|sun)days))",
+    r"\b(?:every|daily|weekly|once a|twice a|times a|on weekends|at weekends|on (?:mon|tues|wednes|thurs|fri|satur|sun)days))",
     re.I,
 )
 _PURSUED = bounded(
@@ -184,7 +186,7 @@ def fills_one(text: str, clause: Clause | None, moments: Sequence[Moment], kind:
     of_thing = bool(clause.thing) or clause.owner == "it"
     if of_thing and (clause.verb in _SEEMING or _AGREED.search(plain)):
         return False
-    if (of_thing or clause.verb in {"", "be"} | _SEEMING) and _PRAISED.search(plain):
+    if (of_thing or clause.verb in {"", "be"} | _SEEMING) and _PRAISED.search(plain) and not _FOR_YEARS.search(plain):
         return False
     if not moments and (clause.hedged or (clause.time == "wish" and len(concrete) < _LEAST_EVENT)):
         return False
