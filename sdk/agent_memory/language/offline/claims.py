@@ -101,9 +101,9 @@ _OLDEST = 120
 ENDED = frozenset({"ended"})
 """The topic of a claim that only says that what it replaces is over."""
 ONE_AT_A_TIME = lexicon.words("live work drive manag role name")
-_BACK = bounded(r"\b(?:from|back)\b", re.I)
+_BACK = bounded(r"\b(?:from|back|out)\b", re.I)
 BACK = frozenset(("back",))
-"""The part of a topic by which the flight from Oslo is not the one to Oslo."""
+"""The part of a topic by which the flight from Oslo is not the one to Oslo, nor the check-out the check-in."""
 _MARITAL = lexicon.words("single married engaged divorced widowed separated")
 _STATUS = {"diet": frozenset(lexicon.DIETS), "marit": _MARITAL}
 """States of which a person has one at a time."""
