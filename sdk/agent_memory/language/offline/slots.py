@@ -85,7 +85,8 @@ _HABIT = bounded(
     r"\b(?:every|each|daily|nightly|once|twice|at night|before bed|in the (?:morning|evening)s?)\b|"
     r"^(?:i|we) (?:also |still |usually |often )?(?:play (?:the )?(?!with\b|along\b|it\b|around\b)[a-z]+[.!]*$"
     r"|(?:run|swim|cycle|hike|climb|row|ski|paint|sing|dance|knit|sew|garden|meditate|jog|cook)\b.*"
-    r"\b(?:every|daily|weekly|once a|twice a|times a|on weekends|at weekends|on (?:mon|tues|wednes|thurs|fri|satur|sun)days))",
+    r"\b(?:every|daily|weekly|(?:once|twice|times) a|(?:on|at) weekends"
+    r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)days))",
     re.I,
 )
 _PURSUED = bounded(
