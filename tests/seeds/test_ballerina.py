@@ -391,17 +391,19 @@ def test_an_extractive_block_extracts_keeps_and_lets_a_model_choose(memory: Memo
     assert ExtractiveMemory(fact_store=sarah, max_tokens=5).get("s2", asked) == []
 
 
-@pytest.mark.req("S4-12", "S4-18", "S4-55")
+@pytest.mark.req("S4-12", "S4-18", "S4-55", "S4-59")
 def test_a_question_about_oneself_finds_its_answer_and_a_model_sees_what_is_near():
     said = "Hi, I'm Sarah from the Marketing team."
     with Memory.local(cadence=NEVER) as memory:
         sarah = memory.user("sarah")
-        block = ExtractiveMemory(fact_store=sarah)
+        block, vectors = ExtractiveMemory(fact_store=sarah), VectorMemory(store=sarah)
         block.update("s1", user(said))
         for question in ("Which department am I in?", "What is my name?"):
             assert [fact.content for fact in block.get("s2", user(question))] == [said.removeprefix("Hi, ")]
+            (hit,) = vectors.get("s2", user(question))
+            assert said in hit.memory.content
         other = user("Where is the department of the treasury?")
-        assert block.get("s2", other) == []
+        assert block.get("s2", other) == vectors.get("s2", other) == []
         shown: list[str] = []
 
         def chooses(messages: list[dict[str, Any]]) -> str:

@@ -13,7 +13,7 @@ from agent_memory.errors import ModelError, NotFound, StaticMemoryError
 from agent_memory.models import Hit, Memory
 from agent_memory.recall.oneself import NEAREST, asks_of_self
 from agent_memory.recall.relevance import Bm25
-from agent_memory.scopes import AsyncStaticScope, AsyncUserScope, ThreadStep
+from agent_memory.scopes import AsyncStaticScope, AsyncThreadScope, AsyncUserScope, ThreadStep
 from agent_memory.text.terms import query_terms
 from agent_memory.text.tokens import TiktokenCounter, TokenCounter
 from agent_memory.working.content import within
@@ -193,11 +193,8 @@ class AsyncExtractiveMemory:
         query = _query(message)
         if not query:
             return []
-        hits = await self._user.search(query, types=EXTRACTED, limit=self._limit)
-        nearest = self._limit if self._select is not None else NEAREST if asks_of_self(query) else 0
-        if nearest:
-            hits += await self._user.search(query, types=EXTRACTED, limit=nearest, threshold=ANY_COSINE)
-        facts = list({hit.memory.id: hit.memory for hit in hits}.values())[: self._limit]
+        nearest = self._limit if self._select is not None else _nearest(query)
+        facts = [hit.memory for hit in await _found(self._user, query, EXTRACTED, self._limit, nearest)]
         if self._select is not None and facts:
             facts = await self._select(query, facts)
         return within(facts, self._max_tokens, self._tokens)
@@ -252,12 +249,15 @@ class AsyncVectorMemory:
         return "index" if _is_same(self._user, user) else None
 
     async def get(self, session_id: str, message: Message) -> list[Hit]:
-        """The turns that are nearest to a message, best first. Turns without a vector are left out."""
+        """The turns that are nearest to a message, best first. Turns without a vector are left out.
+
+        A question about oneself gets the nearest ones, however far they are, as in an extractive block.
+        """
         query = _query(message)
         if not query:
             return []
         within = self._user if self._scope == "user" else self._user.thread(session_id)
-        hits = await within.search(query, types=["vector"], limit=self._limit)
+        hits = await _found(within, query, ["vector"], self._limit, _nearest(query))
         return [hit for hit in hits if hit.similarity is not None]  # search also finds turns that are not indexed yet
 
     async def update(self, session_id: str, message: Message | Sequence[Message]) -> None:
@@ -280,6 +280,21 @@ class AsyncVectorMemory:
 def _is_same(one: Any, other: Any) -> bool:
     """Whether two handles belong to the same user in the same memory."""
     return one.user_id == other.user_id and one.home is other.home
+
+
+def _nearest(query: str) -> int:
+    """How many of the nearest memories a message gets, however far they are."""
+    return NEAREST if asks_of_self(query) else 0
+
+
+async def _found(
+    scope: AsyncUserScope | AsyncThreadScope, query: str, types: Sequence[str], limit: int, nearest: int
+) -> list[Hit]:
+    """What a search finds, then the `nearest` memories, at most `limit` in all."""
+    hits = await scope.search(query, types=types, limit=limit)
+    if nearest:
+        hits += await scope.search(query, types=types, limit=min(nearest, limit), threshold=ANY_COSINE)
+    return list({hit.memory.id: hit for hit in hits}.values())[:limit]
 
 
 async def _keep(user: AsyncUserScope, session_id: str, message: Message | Sequence[Message], step: ThreadStep) -> None:

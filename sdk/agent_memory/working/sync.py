@@ -11,7 +11,6 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from agent_memory.errors import AgentMemoryError, InvalidInput, ModelError, NotFound, StaticMemoryError
 from agent_memory.models import Hit, Memory, Turn
-from agent_memory.recall.oneself import NEAREST, asks_of_self
 from agent_memory.recall.relevance import Bm25
 from agent_memory.scopes import ThreadStep
 from agent_memory.sync import StaticScope, ThreadScope, UserScope
@@ -24,6 +23,7 @@ from agent_memory.working.blocks import (
     FactSelection,
     Message,
     _is_same,
+    _nearest,
     _query,
 )
 from agent_memory.working.content import (
@@ -188,11 +188,8 @@ class ExtractiveMemory:
         query = _query(message)
         if not query:
             return []
-        hits = self._user.search(query, types=EXTRACTED, limit=self._limit)
-        nearest = self._limit if self._select is not None else NEAREST if asks_of_self(query) else 0
-        if nearest:
-            hits += self._user.search(query, types=EXTRACTED, limit=nearest, threshold=ANY_COSINE)
-        facts = list({hit.memory.id: hit.memory for hit in hits}.values())[: self._limit]
+        nearest = self._limit if self._select is not None else _nearest(query)
+        facts = [hit.memory for hit in _found(self._user, query, EXTRACTED, self._limit, nearest)]
         if self._select is not None and facts:
             facts = self._select(query, facts)
         return within(facts, self._max_tokens, self._tokens)
@@ -242,12 +239,15 @@ class VectorMemory:
         return "index" if _is_same(self._user, user) else None
 
     def get(self, session_id: str, message: Message) -> list[Hit]:
-        """The turns that are nearest to a message, best first. Turns without a vector are left out."""
+        """The turns that are nearest to a message, best first. Turns without a vector are left out.
+
+        A question about oneself gets the nearest ones, however far they are, as in an extractive block.
+        """
         query = _query(message)
         if not query:
             return []
         within = self._user if self._scope == "user" else self._user.thread(session_id)
-        hits = within.search(query, types=["vector"], limit=self._limit)
+        hits = _found(within, query, ["vector"], self._limit, _nearest(query))
         return [hit for hit in hits if hit.similarity is not None]
 
     def update(self, session_id: str, message: Message | Sequence[Message]) -> None:
@@ -265,6 +265,14 @@ class VectorMemory:
             StoreUnavailable: if it could not be done; the call may be repeated.
         """
         self._user.thread(session_id).delete_index()
+
+
+def _found(scope: UserScope | ThreadScope, query: str, types: Sequence[str], limit: int, nearest: int) -> list[Hit]:
+    """What a search finds, then the `nearest` memories, at most `limit` in all."""
+    hits = scope.search(query, types=types, limit=limit)
+    if nearest:
+        hits += scope.search(query, types=types, limit=min(nearest, limit), threshold=ANY_COSINE)
+    return list({hit.memory.id: hit for hit in hits}.values())[:limit]
 
 
 def _keep(user: UserScope, session_id: str, message: Message | Sequence[Message], step: ThreadStep) -> None:
