@@ -10,6 +10,7 @@ from fastapi.middleware.cors import CORSMiddleware
 from fastapi.openapi.utils import get_openapi
 
 from agent_memory.api import account, events, operator, responses, routes
+from agent_memory.api.admission import Admission, Load
 from agent_memory.api.credentials import KEY_HEADER
 from agent_memory.api.errors import AnswerUnexpected, add_error_handlers
 from agent_memory.api.explorer import Explorer, UnderPage, router as explorer_routes
@@ -66,6 +67,7 @@ def create_app(
     mcp: McpOptions | None = None,
     explorer: Explorer | None = None,
     stream_seconds: float = 0.0,
+    load: Load | None = None,
 ) -> FastAPI:
     """The API over a memory that the caller opens and closes.
 
@@ -79,6 +81,7 @@ def create_app(
         mcp: How `/mcp` presents itself.
         explorer: Whether to serve the explorer under `/ui/`.
         stream_seconds: How long a stream of `/v1/events` lasts. With 0, it sends what is new and ends.
+        load: How many contexts and searches run at a time; by default any number.
     """
     app = FastAPI(
         title="Agent Memory",
@@ -102,6 +105,8 @@ def create_app(
     app.add_api_route("/", _about, include_in_schema=False)
     app.routes.extend(_BY_ACCOUNT.routes)
     origins = frozenset(origin.lower() for origin in allowed_origins)
+    if load is not None:
+        app.add_middleware(Admission, load=load)
     app.add_middleware(BodyLimit, max_bytes=max_body_bytes)
     if origins:
         app.add_middleware(

@@ -117,6 +117,7 @@ async def _serve(
 ) -> None:
     from agent_memory import AsyncMemory
     from agent_memory.api import HeaderIdentity, InlineProcessing, create_app
+    from agent_memory.api.admission import WITH_A_SERVER, Load
     from agent_memory.api.events import STREAM_SECONDS
     from agent_memory.api.server import serve
     from agent_memory.settings import Environment
@@ -141,6 +142,7 @@ async def _serve(
             mcp=settings.mcp(streams=True),
             explorer=explorer,
             stream_seconds=STREAM_SECONDS,
+            load=Load() if memory.runtime.store.in_process else WITH_A_SERVER,
         )
 
         def ready(url: str) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 from fastapi import FastAPI, Query
 
 from agent_memory.api import InlineProcessing, create_app
+from agent_memory.api.admission import Load
 from agent_memory.api.credentials import ApiKeys, new_key
 from agent_memory.api.server import running
 from agent_memory.errors import ConfigurationError, StoreUnavailable
@@ -142,7 +143,7 @@ async def hosting(memory: AsyncMemory, store: Path) -> AsyncIterator[None]:
     If the note cannot be written, it only logs a warning.
     """
     key, entry = new_key("another process", acts_for_users=True, operates=True)
-    app = create_app(memory, InlineProcessing(memory.runtime), ApiKeys([entry]))
+    app = create_app(memory, InlineProcessing(memory.runtime), ApiKeys([entry]), load=Load())
     _add_proof(app, key)
     async with running(app) as url:
         note = Note(url, key)
