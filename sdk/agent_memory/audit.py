@@ -1,8 +1,9 @@
 """Audit: who read or changed a user's memory, when and from where. Entries hold ids, never words.
 
-Entries are stored with the user, in pages. The store deletes them after some days, and erasing the user deletes them,
-too. They are written in the background once a second, so no search waits for them. A process that is killed loses the
-entries of the last second. Entries that cannot be written are kept for the next try.
+Entries are stored with the user, in pages of as many as a document holds, a hundred at most. The store deletes them
+after some days, and erasing the user deletes them, too. They are written in the background once a second, so no search
+waits for them. A process that is killed loses the entries of the last second. Entries that cannot be written are kept
+for the next try.
 """
 
 from __future__ import annotations
@@ -22,13 +23,11 @@ from agent_memory.store import queries
 from agent_memory.store.calls import WriteBehind
 from agent_memory.store.client import Store
 from agent_memory.store.containers import SUMMARIES
-from agent_memory.store.documents import Document, from_document
+from agent_memory.store.documents import Document, from_document, in_batches
 from agent_memory.store.ids import AUDIT_THREAD, new_turn_id
 
 logger = logging.getLogger("agent_memory")
 
-PAGE = 100
-"""Maximum entries in one document."""
 MOST_IDS = 100
 """Maximum ids in one entry; `count` has the full number."""
 MOST_WAITING = 10_000
@@ -61,6 +60,10 @@ def acting(actor: Actor) -> Iterator[None]:
         yield
     finally:
         _actor.reset(token)
+
+
+def _size(entry: AuditEntry) -> int:
+    return len(entry.model_dump_json())
 
 
 class Auditor:
@@ -111,7 +114,7 @@ class Auditor:
         """Writes the waiting entries."""
         async with self._writing:
             for user_id in list(self._waiting):
-                while page := self._waiting.get(user_id, [])[:PAGE]:
+                while page := next(in_batches(self._waiting.get(user_id, ()), _size), None):
                     try:
                         await self._store.create(SUMMARIES, self._page(user_id, page))
                     except AgentMemoryError as error:

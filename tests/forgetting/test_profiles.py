@@ -7,6 +7,7 @@ from scripted_model import ScriptedChat
 from store_scan import scan
 
 from agent_memory import AsyncMemory
+from agent_memory.forgetting import profiles
 from agent_memory.forgetting.profiles import SOURCES_UNTIL, held_up, read_profile_document
 from agent_memory.steps.profile import MOST_TOKENS
 from agent_memory.store.containers import MEMORIES
@@ -66,6 +67,35 @@ async def test_a_memory_holds_up_a_line_of_whose_words_it_has_two_thirds(memory:
     assert (await held_up(memory.runtime.store, document)).personal == ([line] if held else [])
     document["source_ids"] = [kept.id]
     assert (await held_up(memory.runtime.store, document)).personal == [line], "nothing that it rests on is gone"
+
+
+async def test_a_profile_notes_its_newest_sources_and_those_of_its_lines(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(profiles, "MOST_SOURCES", 5)
+    alice = memory.user("alice")
+    for run in range(4):
+        for number in range(5):
+            await alice.remember(f"Owns house number {run}-{number} in a street with a rather long and winding name")
+        await alice.process("profile")
+    profile = await alice.profile()
+    assert profile is not None
+    named = {memory_id for line in profile.lines() for memory_id in line.memory_ids}
+    assert len(profile.source_ids) < 20
+    assert named <= set(profile.source_ids) <= named | set(profile.source_ids[-5:])
+
+
+async def test_a_line_whose_sources_are_not_noted_any_more_is_shown_only_if_a_memory_supports_it(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(profiles, "MOST_SOURCES", 1)
+    kept = await memory.user("alice").remember("Plays the violin on Sundays")
+    document = {
+        "id": "profile", "user_id": "alice", "thread_id": USER_THREAD, "type": "profile", "content": "",
+        "personal": ["Plays violin", "Lives in Lisbon"], "source_ids": [kept.id], SOURCES_UNTIL: 0,
+        "created_at": "2026-03-01T10:00:00Z", "updated_at": "2026-03-01T10:00:00Z",
+    }  # fmt: skip
+    assert (await held_up(memory.runtime.store, document)).personal == ["Plays violin"]
 
 
 async def test_a_profile_has_nothing_of_a_thread_that_is_off_and_everything_of_the_others(memory: AsyncMemory):

@@ -11,13 +11,13 @@ from simulation import simulated_time
 
 from agent_memory import Memory
 from agent_memory.api import HeaderIdentity
-from agent_memory.audit import PAGE, Actor, Auditor, acting
+from agent_memory.audit import MOST_IDS, Actor, Auditor, acting
 from agent_memory.errors import InvalidInput, StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import now
 from agent_memory.settings import PolicySettings
 from agent_memory.store.containers import SUMMARIES
-from agent_memory.store.documents import Document
+from agent_memory.store.documents import BATCH_OPERATIONS, Document
 
 SECRET = "the launch code is 4711"
 
@@ -69,7 +69,7 @@ async def test_entries_are_written_behind_the_operations_many_at_a_time(chat: Sc
     async with opened(chat, audit_days=30) as memory:
         store = memory.runtime.store
         auditor = Auditor(store, 30, delay=10)
-        for _ in range(PAGE + 1):
+        for _ in range(BATCH_OPERATIONS + 1):
             auditor.note("alice", "search", changes=False, thread_id=None, ids=[str(n) for n in range(200)])
         assert await store.count(SUMMARIES, ("alice",)) == 0
         await asyncio.sleep(11)
@@ -142,3 +142,14 @@ def test_the_actor_reaches_the_loop_of_the_synchronous_face(chat: ScriptedChat):
         with acting(Actor("ann", "cli")):
             memory.user("alice").search("cat")
         assert [(entry.actor, entry.via) for entry in memory.user("alice").audit()] == [("ann", "cli")]
+
+
+async def test_entries_with_the_longest_ids_are_written(chat: ScriptedChat):
+    """A hundred writes of a hundred turns within a second: their ids have no room in one document."""
+    async with opened(chat, audit_days=30) as memory:
+        auditor = Auditor(memory.runtime.store, 30, delay=60.0)
+        ids = [f"{number}-".ljust(255, "x") for number in range(MOST_IDS)]
+        for _ in range(BATCH_OPERATIONS):
+            auditor.note("alice", "add_many", changes=True, thread_id="t" * 255, ids=ids)
+        entries = await auditor.entries("alice", None, 1000)
+        assert [entry.ids for entry in entries] == [ids] * BATCH_OPERATIONS

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from agent_memory.forgetting.plan import ForgetPlan
+from agent_memory.forgetting.profiles import is_cut
 from agent_memory.forgetting.selection import Corpus, Selection
 from agent_memory.forgetting.tombstones import Place
 from agent_memory.models import ForgetItem, Memory, Turn, iso
@@ -111,7 +112,8 @@ def _overlaps(place: Place, accounts: Sequence[Document]) -> bool:
 async def _rests_on_expired(corpus: Corpus, thread_id: str, accounts: Sequence[Document]) -> bool:
     """Whether turns or memories that an account was made from have expired."""
     if thread_id == USER_SUMMARY_THREAD:
-        return any(memory_id not in corpus.memories for one in accounts for memory_id in one.get("source_ids", ()))
+        sources = [memory_id for one in accounts for memory_id in one.get("source_ids", ())]
+        return is_cut(sources) or any(memory_id not in corpus.memories for memory_id in sources)
     partition = (corpus.user_id, thread_id)
     stored = await read_cursor(corpus.store, SUMMARIES, partition, "summarize")
     if not stored.etag:  # its sources are unknown

@@ -7,7 +7,7 @@ words and figures. A sentence that a model put in quite different words is missi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from agent_memory.language.tasks import ProfileView
 from agent_memory.models import PROFILE_SECTIONS, UserProfile, now
@@ -21,6 +21,9 @@ from agent_memory.store.scope_documents import SOURCES_REPLACED, SOURCES_UNTIL
 from agent_memory.text.figures import telling_figures
 from agent_memory.text.likeness import roots
 
+MOST_SOURCES = 500
+"""Sources that a profile notes, the newest, besides those that its lines name. Every context reads them, at 40 bytes
+each. A choice: five runs. An older memory that changes is told to the model again."""
 _NOTHING = "Nothing is known yet."
 
 
@@ -46,7 +49,19 @@ async def held_up(store: Store, document: Document, threads_off: Collection[str]
     if not threads_off and is_whole:
         return profile
     there = await _standing(store, profile.user_id, profile.source_ids, threads_off)
-    return profile if set(profile.source_ids) <= there.keys() else _held_up(profile, there)
+    is_whole = set(profile.source_ids) <= there.keys() and not is_cut(profile.source_ids)
+    return profile if is_whole else _held_up(profile, there)
+
+
+def is_cut(source_ids: Sequence[str]) -> bool:
+    """Whether a profile may have further sources, which it does not note any more."""
+    return len(source_ids) >= MOST_SOURCES
+
+
+def newest_sources(sources: Sequence[str], named: Collection[str]) -> list[str]:
+    """The sources that a profile notes, of all of them, the oldest first; `named` are those that its lines name."""
+    old = {key for key in sources[:-MOST_SOURCES] if key not in named}
+    return [key for key in sources if key not in old]
 
 
 async def _standing(store: Store, user_id: str, ids: list[str], threads_off: Collection[str]) -> dict[str, str]:
@@ -118,7 +133,7 @@ def _held_up(profile: UserProfile, memories: Mapping[str, str]) -> UserProfile:
         for part in profile.memory_ids
     }
     content = render_profile(ProfileView.model_validate(view))
-    return profile.model_copy(update={**view, "content": content, "source_ids": sorted(memories), "memory_ids": ids})
+    return profile.model_copy(update={**view, "content": content, "source_ids": list(memories), "memory_ids": ids})
 
 
 def _holds_up(memory: str, line: str) -> bool:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from agent_memory.forgetting.accounts import projects_with
 from agent_memory.forgetting.profiles import (
     held_up,
+    is_cut,
+    newest_sources,
     read_profile_document,
     render_profile,
     sources_of_lines,
@@ -72,8 +74,10 @@ async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
         newest = {memory.id for memory in listed}
         current = [memory for memory in current if memory.id in newest]
     gone = [memory for memory in memories if not _holds(memory)]
-    lost = before is not None and len(told) < len(before["source_ids"])
-    if not current and not lost and told.isdisjoint(memory.id for memory in gone):
+    noted = before["source_ids"] if before else []
+    lost = len(told) < len(noted)
+    is_told = not told.isdisjoint(memory.id for memory in gone) or (bool(gone) and is_cut(noted))
+    if not current and not lost and not is_told:
         return draft
     view = ProfileView.model_validate(earlier.model_dump()) if earlier else None
     newest_first = sorted(current, key=lambda memory: (memory.created_at, memory.id), reverse=True)
@@ -146,12 +150,14 @@ def _merge(
     output = within_bound(output)
     contents = {memory.id: memory.content for memory in current}
     lines = sources_of_lines(output, earlier, contents)
-    sources = {*(earlier.source_ids if earlier else []), *(memory.id for memory in current)}
+    newest_last = sorted(current, key=lambda memory: (memory.created_at, memory.id))
+    sources = dict.fromkeys([*(earlier.source_ids if earlier else []), *(memory.id for memory in newest_last)])
+    named = {key for of in lines.values() for ids in of for key in ids}
     return UserProfile(
         id=user_summary_id(user_id),
         user_id=user_id,
         content=render_profile(output),
-        source_ids=sorted(sources - left),
+        source_ids=newest_sources([key for key in sources if key not in left], named),
         memory_ids={part: [[key for key in ids if key not in left] for ids in of] for part, of in lines.items()},
         project_ids=projects_with([] if earlier is None else earlier.project_ids, current),
         created_at=earlier.created_at if earlier else clock,
