@@ -20,9 +20,6 @@ is a limit ("Never approve anything without asking me").
 
 from __future__ import annotations
 
-import base64
-import binascii
-import html
 import importlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,10 +27,10 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import Any, Literal
-from urllib.parse import unquote
 
 from agent_memory.models import Source
-from agent_memory.screening import phrases, powers
+from agent_memory.screening import markers, phrases, powers
+from agent_memory.screening.disguises import decoded, unwrapped
 from agent_memory.screening.keys import BY_PREFIX, DETECTORS, FOR, IS, KEYS, LOOKING_AROUND, TOLD, VALUE
 from agent_memory.screening.numbers import numbers
 from agent_memory.screening.phrases import WITHIN
@@ -200,12 +197,7 @@ def _linear_form(pattern: str) -> str:
 
 UNSEEN = "holds unseen characters"
 
-_ENCODED = linear(r"[A-Za-z0-9+/_-]{24,}={0,2}")
-_WRAPPED = linear(r"[A-Za-z]_|_[A-Za-z]|<[!/A-Za-z]|&#?[0-9A-Za-z]+;|%[0-9A-Fa-f]{2}")
-_MARKUP = linear(r"<!--[^>]*-->|</?[A-Za-z][^<>]*>")
 _UNSEEN = linear(r"[\x{e0020}-\x{e007f}\x{202d}\x{202e}]+")
-_LEAST_PRINTABLE = 0.9
-"""Share of printable characters from which decoded bytes count as text."""
 
 
 def _worded(pattern: str, flags: int = 0) -> Linear:
@@ -244,15 +236,15 @@ _IN_SENTENCES = [
 ]
 _IN_SENTENCES_OF_OTHERS = [*_IN_SENTENCES, _Kind.of("orders an answer", phrases.ANSWERING, phrases.ANSWERING_NEEDS)]
 _IN_LINES = [
-    _Kind.of("forges a role", [phrases.ROLES], flags=re.MULTILINE),
-    _Kind.of("sends data away", [phrases.IMAGES], flags=re.MULTILINE),
+    _Kind.of("forges a role", [markers.ROLES], flags=re.MULTILINE),
+    _Kind.of("sends data away", [markers.IMAGES], flags=re.MULTILINE),
 ]
-_IN_LINES_OF_OTHERS = [*_IN_LINES, _Kind.of("sends data away", [phrases.ANY_IMAGE])]
+_IN_LINES_OF_OTHERS = [*_IN_LINES, _Kind.of("sends data away", [markers.ANY_IMAGE])]
 
 
 def find_instructions(text: str, source: Source = "user") -> list[Finding]:
     """The parts of a text that read as orders to a model, in order. Stricter for text that is not from the user."""
-    found = [*_found(text, source), *_encoded(text, source), *_wrapped(text)]
+    found = [*_found(text, source), *_disguised(text, source)]
     if hides(text):
         found += [(UNSEEN, *unseen.span()) for unseen in _UNSEEN.finditer(text)]
     return apart(Finding("instruction", what, start, end) for what, start, end in found)
@@ -270,41 +262,13 @@ def _found(text: str, source: Source) -> Iterator[tuple[str, int, int]]:
             yield from ((kind.what, *within.span(*place)) for place in kind.found(within.text))
 
 
-def _wrapped(text: str) -> Iterator[tuple[str, int, int]]:
-    """Lines with orders whose words are joined by underscores, or interrupted by markup, entities or percent signs."""
-    if not _WRAPPED.search(text):
-        return
-    start = 0
-    for line in text.split("\n"):
-        if _WRAPPED.search(line):
-            for gap in ("", " "):  # what looks like <b> may stand within a word or between two
-                plain = html.unescape(unquote(_MARKUP.sub(gap, line))).replace("_", " ")
-                view = seen(plain).in_line().text
-                yield from ((kind.what, start, start + len(line)) for kind in _IN_SENTENCES for _ in kind.found(view))
-        start += len(line) + 1
-
-
-def _encoded(text: str, source: Source) -> Iterator[tuple[str, int, int]]:
-    """Orders in Base64, because models can read it."""
-    for word in _ENCODED.finditer(text):
-        decoded = _decoded(word[0])
-        if decoded is not None:
-            yield from ((what, word.start(), word.end()) for what, _, _ in list(_found(decoded, source))[:1])
-
-
-def _decoded(word: str) -> str | None:
-    plain = word.rstrip("=").replace("-", "+").replace("_", "/")
-    try:
-        text = base64.b64decode(plain[: len(plain) // 4 * 4] + _padded(plain), validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        return None
-    printable = sum(character.isprintable() or character.isspace() for character in text)
-    return text if printable >= _LEAST_PRINTABLE * len(text) else None
-
-
-def _padded(plain: str) -> str:
-    rest = plain[len(plain) // 4 * 4 :]
-    return "" if len(rest) < 2 else rest.ljust(4, "=")
+def _disguised(text: str, source: Source) -> Iterator[tuple[str, int, int]]:
+    """Orders that only another reading of a part of the text shows."""
+    for place in decoded(text):
+        yield from ((what, place.start, place.end) for what, _, _ in list(_found(place.reading, source))[:1])
+    for place in unwrapped(text):
+        view = seen(place.reading).in_line().text
+        yield from ((kind.what, place.start, place.end) for kind in _IN_SENTENCES for _ in kind.found(view))
 
 
 GIVES = "gives away money, approvals, access or data"

@@ -32,14 +32,15 @@ class Dismissal:
 
 _DISMISSALS: dict[str, Dismissal] = {
     "en": Dismissal(
-        r"\b(?:ignore|disregard|forget|override|bypass|do not follow|don['’]t follow|stop following)\b",
+        r"\b(?:ignore|disregard|forget|override|bypass|drop|discard|abandon|set aside|do not follow|don['’]t follow"
+        r"|stop following|(?:pay|take) no (?:attention to|notice of|heed (?:to|of)))\b",
         r"\b(?:previous|prior|above|earlier|preceding|all|any|your|the system|safety)\b",
         r"\b(?:instructions?|prompts?|rules|guidelines|directives|guardrails|programming|restrictions)\b",
     ),
     "zh": Dismissal(
-        r"忽略|无视|無視|忘记|忘記|忘掉|不要遵守|不要理会|不要遵循|绕过|繞過",
+        r"忽略|无视|無視|忘记|忘記|忘掉|不要遵守|不要理会|不要遵循|绕过|繞過|不存在|作废|失效",
         r"之前|以前|先前|前面|上面|以上|所有|全部|一切|你的|系统|系統",
-        r"指令|指示|提示|规则|規則|命令|限制|约束|設定|设定",
+        r"指令|指示|提示|规则|規則|规定|規定|命令|限制|约束|設定|设定",
         verb_last=True,
     ),
     "hi": Dismissal(
@@ -50,7 +51,7 @@ _DISMISSALS: dict[str, Dismissal] = {
     ),
     "es": Dismissal(
         r"\b(?:ignor[ae]|ignorad|olvid[ae]|olvídate de|descart[ae]|desobedece|omite|pasa por alto"
-        r"|no (?:sigas|siga|hagas caso))\b",
+        r"|no (?:sigas|siga|hagas caso)|ha(?:z|ga) caso omiso de)\b",
         r"\b(?:tod[ao]s|anterior(?:es)?|previ[ao]s|tus|sus|de arriba|del sistema|precedentes)\b",
         r"\b(?:instrucci[oó]n(?:es)?|reglas|órdenes|indicaciones|directrices|prompts?|restricciones|normas)\b",
     ),
@@ -73,7 +74,7 @@ _DISMISSALS: dict[str, Dismissal] = {
         verb_last=True,
     ),
     "pt": Dismissal(
-        r"\b(?:ignor(?:e|a|em|ar)|esqueç[ae]|esquece|desconsider[ae]|desobedeça|não sig[ao])\b",
+        r"\b(?:ignor(?:e|a|em|ar)|esqueç[ae]|esquece|desconsider[ae]|desobedeça|não (?:sig[ao]|respeit[ea]s?|cumpr[ae]s?))\b",
         r"\b(?:tod[ao]s|anterior(?:es)?|prévi[ao]s|suas|seus|acima|do sistema)\b",
         r"\b(?:instruç(?:ão|ões)|regras|ordens|diretrizes|prompts?|restrições|comandos)\b",
     ),
@@ -89,7 +90,7 @@ _DISMISSALS: dict[str, Dismissal] = {
         verb_last=True,
     ),
     "de": Dismissal(
-        r"\b(?:ignorier(?:e|t|en)?|missachte[nt]?|vergiss|vergesst|übergeh(?:e|t)?|umgeh(?:e|t)?|verwirf)\b",
+        r"\b(?:ignorier(?:e|t|en)?|missachte[nt]?|vergiss|vergesst|übergeh(?:e|t)?|umgeh(?:e|t)?|verwirf|setzt? (?:dich|euch)(?: \w+)? über|beachte(?:t)? nicht)\b",
         r"\b(?:vorherige|vorige|bisherige|frühere|obige|vorangegangene|alle|deine|ihre|sämtliche|system)\w*",
         r"\b(?:system-?)?(?:anweisung|instruktion|vorgabe|regel|richtlinie|befehl|prompt|einschränkung)\w*",
     ),
@@ -101,7 +102,7 @@ _DISMISSALS: dict[str, Dismissal] = {
     ),
     "it": Dismissal(
         r"\b(?:ignora(?:re|te)?|dimentica(?:re|te)?|trascura(?:re|te)?|scarta(?:re|te)?|aggira(?:re|te)?"
-        r"|non (?:seguire|rispettare|considerare))\b",
+        r"|non (?:seguire|rispettare|considerare)|lascia(?:te)? (?:perdere|stare)|non tenere conto)\b",
         r"\b(?:tutt[ei]|precedent[ei]|di prima|tue|tuoi|sue|suoi|sopra|del sistema|ricevut[ei])\b",
         r"\b(?:istruzion[ei]|regol[ae]|ordini|direttive|prompt|restrizioni|indicazioni)\b",
     ),
@@ -110,19 +111,55 @@ _DISMISSALS: dict[str, Dismissal] = {
         r"\b(?:alle|eerdere|vorige|voorgaande|bovenstaande|jouw|je|uw|systeem)\b",
         r"\b(?:systeem)?(?:instructies?|aanwijzing(?:en)?|regels|opdrachten|prompts?|richtlijnen|beperkingen)\b",
     ),
+    "pl": Dismissal(
+        r"\b(?:z?ignoruj(?:cie)?|pomiń|zapomnij o|zlekceważ|nie przestrzegaj|odrzuć)\b",
+        r"\b(?:wszystki\w*|poprzedni\w*|wcześniejsz\w*|dotychczasow\w*|swo\w*|twoj\w*|powyższ\w*|systemow\w*)\b",
+        r"\b(?:instrukcj|polece|zasad|reguł|wytyczn|ogranicze|prompt)\w*",
+    ),
+    "tr": Dismissal(
+        r"\b(?:yok say|görmezden gel|dikkate alma|unut|boş ?ver|uyma)\w*",
+        r"\b(?:önceki|tüm|bütün|yukar[ıi]daki|sistem)\b",
+        r"\b(?:talimat|kural|yönerge|emir|komut|k[ıi]s[ıi]tlama|istem)\w*",
+        verb_last=True,
+    ),
+    "ko": Dismissal(
+        r"무시|잊어|따르지 마",
+        r"이전|앞의|앞선|위의|지금까지|모든|시스템",
+        r"지시|명령|규칙|지침|프롬프트|제한",
+        verb_last=True,
+    ),
 }
+_TOLD = (
+    r"(?:you(?:['’]ve| have| were| had)?(?: been)? (?:told|given|instructed|asked|taught)|your (?:system )?prompt says"
+    r"|was (?:man|dir) \w+ (?:gesagt|befohlen|aufgetragen)|oben steht|bisher galt"
+    r"|te (?:han|hayan|dijeron|ordenaron)|se te (?:dijo|ordenó|ha)|(?:pré|pre)c[eè]d\w*|on t['’]a (?:dit|demandé)"
+    r"|detto (?:finora|prima|sopra)|ti (?:è stato|hanno) (?:detto|chiesto)|te disseram|foi dito (?:antes|acima)"
+    r"|hierboven staat|je (?:is |hebben ze )?(?:verteld|opgedragen))\b"
+)
+_DISMISS = (
+    r"\b(?:ignore|disregard|forget|drop|discard|abandon|set aside|ignorier\w*|vergiss|missachte\w*|ignora|olvida"
+    r"|ignore[rz]?|oublie[rz]?|dimentica|esquece|esqueça|vergeet|negeer)\b"
+)
 DISMISSING = [
     *(dismissal.pattern for dismissal in _DISMISSALS.values()),
+    # Whatever a model was told before, as nobody says of what they told it themselves.
+    rf"{_DISMISS} (?:\w+ ){{0,4}}?{_TOLD}",
+    r"\byour (?:old|previous|earlier|prior|former|original|current) (?:rules|instructions|guidelines|restrictions|limits"
+    r"|prompts?)\b~\b(?:void|invalid|obsolete|no longer (?:apply|valid|in force)|do(?: not|n['’]t) apply|lifted"
+    r"|suspended|replaced|cancell?ed)\b",
     r"\b(?:ignore|disregard|forget) (?:everything|anything|all(?: of the text)?) (?:written )?above\b",
     r"\balle (?:bisherigen|vorherigen|vorigen) \w+ (?:sind )?(?:zu )?(?:ignorieren|missachten)\b",
 ]
 
-DISMISSING_NEEDS = "|".join(["above", "ignorieren", "missachten", *(one.called for one in _DISMISSALS.values())])
+DISMISSING_NEEDS = "|".join(["above", "ignorieren", "missachten", _DISMISS, *(one.called for one in _DISMISSALS.values())])
 
 UNBOUND = [
     r"\byou are now (?:in )?(?:dan\b|an? (?:unrestricted|unfiltered|jailbroken)|developer mode|root|jailbroken)"
     r"|\benter developer mode\b|\bjailbreak mode\b"
-    r"|\bpretend (?:that )?you have no (?:rules|restrictions|limits)",
+    r"|(?:^|[.!?:;,(\"']\s*|\b(?:please|kindly|just|could|can|would|must|should|will|and|now|to|you)\s+)"
+    r"(?:pretend|act|behave|answer|respond) (?:that |as if |as though |like )?(?:you|there)(?: have| had| are| were|['’]re)"
+    r" (?:no|not bound by any) (?:rules|restrictions|limits|filters|guidelines|policies)"
+    r"|\b(?:lifted|removed|suspended|disabled) (?:all (?:of )?)?your (?:limits|restrictions|rules|filters|guardrails)\b",
     r"你现在(?:是|进入|处于)[^。]{0,10}(?:DAN|开发者模式|不受限制|没有限制|无限制|越狱)",
     r"(?:अब (?:तुम|आप)|(?:तुम|आप) अब)~(?:DAN|डेवलपर मोड|बिना (?:किसी )?(?:प्रतिबंध|रोक))",
     r"\b(?:ahora eres|eres ahora|estás ahora en)~(?:\bdan\b"
@@ -144,7 +181,7 @@ UNBOUND = [
 ]
 
 UNBOUND_NEEDS = (
-    r"\bdan\b|дэн|developer mode|jailb|unrestricted|unfiltered|root|pretend"
+    r"\bdan\b|дэн|developer mode|jailb|unrestricted|unfiltered|root|pretend|no (?:rules|rest|limits|filt|guid|pol)|bound by|your (?:lim|rest|rul|filt|guard)"
     r"|开发者|不受限制|没有限制|无限制|越狱|डेवलपर|बिना|"
     r"\bsin\b|desarrollador|\bsans\b|développeur|المطور|قيود|غير مقيد"
     r"|ডেভেলপার|সীমা|\bsem\b|desenvolvedor|\bбез\b|без |разработчика|"
@@ -171,7 +208,11 @@ HIDING = [
     r"(?:صارف|یوزر) (?:کو|سے)~(?:مت|نہ|نہیں) (?:بتا|کہ|دکھا)",
     r"\b(?:sag|sagen|erzähl|erzähle|verrat|verrate|informiere|melde)\b"
     r"~(?:nutzer|benutzer|anwender|kunden)\b~\b(?:nicht|nichts|nie|niemals)\b"
-    r"|\bohne~(?:nutzer|benutzer|anwender|kunden)~(?:informieren|zu sagen|bescheid)",
+    r"|\bohne~(?:nutzer|benutzer|anwender|kunden)~(?:informieren|zu sagen|bescheid)"
+    r"|\b(?:verschweig|verheimlich)(?:e|st|t|en)?\b~\b(?:nutzer|benutzer|anwender|kunden)\b",
+    r"\bnie (?:mów|mówcie|informuj|wspominaj|zdradzaj|ujawniaj)~(?:użytkownik|klient)",
+    r"\b(?:kullan[ıi]c[ıi]|müşteri)\w*~(?:söyleme|bahsetme|bildirme|gösterme)\w*",
+    r"(?:사용자|고객)(?:에게|한테)[^.]{0,15}(?:말하지|알리지|보여주지) ?(?:마|말)",
     r"(?:ユーザー|利用者|使用者)に(?:は)?[^。]{0,12}(?:言わない|伝えない|教えない|知らせない|言うな|明かさない)",
     r"\b(?:non|mai) (?:dire|dirlo|rivelare|menzionare|informare|avvisare|raccontare)\b~(?:utente|cliente)"
     r"|\bsenza (?:dirlo|informare|avvisare)~(?:utente|cliente)",
@@ -183,12 +224,19 @@ HIDING_NEEDS = (
     r"user|human|customer|operator|用户|用戶|使用者|客户|उपयोगकर्ता|यूज़र|ग्राहक"
     r"|usuari|client|utilisateur|usager|المستخدم|للمستخدم|العميل|"
     r"ব্যবহারকারী|ইউজার|utilizador|пользовател|клиент|صارف|یوزر|nutzer|anwender|kunden|ユーザー|利用者"
-    r"|utente|cliente|gebruiker|klant"
+    r"|utente|cliente|gebruiker|klant|użytkownik|klient|kullan[ıi]c[ıi]|müşteri|사용자|고객"
 )
 
 PROMPT = [
     r"\b(?:reveal|print|repeat|show|output|leak|disclose)\b[^.!?]{0,20}?\b(?:your|the)\b[^.!?]{0,12}?"
     r"\b(?:system|hidden|initial|secret) (?:prompt|instructions?|message)\b",
+    r"\bwhat (?:were|was|are) you(?:r)? (?:told|instructed|prompted|given)\b~\b(?:before|above|initially|at first"
+    r"|prior to)\b",
+    r"\b(?:repeat|print|output|copy|quote)\b~\b(?:everything|all (?:of )?the (?:text|words))\b~"
+    r"\b(?:above|before this)\b",
+    r"\b(?:reveal|print|output|leak|disclose|dump|list|repeat)\b~\b(?:your (?:whole |entire |full )?(?:memory|context"
+    r" window)|(?:every|any)thing you (?:know|remember|have stored) (?:about|of) (?:the|this|that|other|any|every)"
+    r" (?:user|customer|person|client|other)s?|(?:all )?(?:stored|saved|hidden) (?:memories|notes|conversations))\b",
     r"(?:显示|告诉|透露|输出|重复|打印)~(?:系统提示|隐藏指令|初始指令)",
     r"(?:सिस्टम प्रॉम्प्ट|छिपे निर्देश)~(?:दिखा|बता|दोहरा)",
     r"\b(?:muestra|muéstrame|revela|repite|imprime|dime)~(?:prompt (?:del"
@@ -212,15 +260,22 @@ PROMPT = [
 ]
 
 PROMPT_NEEDS = (
-    r"prompt|instruc|hidden|message|系统提示|隐藏指令|初始指令|प्रॉम्प्ट|निर्देश"
+    r"prompt|instruc|hidden|message|told|given|memor|everything|anything|stored|saved|above|before|系统提示|隐藏指令|初始指令|प्रॉम्प्ट|निर्देश"
     r"|invite|موجه|التعليمات|تعليمات|প্রম্পট|নির্দেশ|промпт|инструкци|"
     r"پرامپٹ|ہدایات|anweisung|プロンプト|指示|istruzioni|aanwijzing"
 )
 
+_PRIVATE = (
+    r"(?:conversation|chat|history|memor(?:y|ies)|passwords?|credentials|secrets|user(?:['’]s|s['’]?)? (?:data|e-?mail"
+    r"|address|name|details|secrets)|(?:every|any)thing you know|what you (?:know|remember))"
+)
 LEAKING = [
-    r"\b(?:send|forward|post|upload|exfiltrate"
-    r"|e-?mail)\b[^.!?=&]{0,40}?\b(?:conversation|chat|history|memor(?:y|ies)"
-    r"|passwords?|credentials|user(?:'s|s')? data)\b[^.!?=&]{0,40}?(?:https?://\S+|\S+@\S+\.\w+)"
+    r"\b(?:send|forward|post|upload|exfiltrate|e-?mail|append|attach|submit|transmit|leak|encode|include|put|embed)\b[^.!?=&]{0,40}?"
+    rf"\b{_PRIVATE}\b[^.!?=&]{{0,40}}?(?:https?://\S+|\S+@\S+\.\w+)",
+    # An address with a place for what is to be carried away.
+    rf"https?://[^\s?]{{1,200}}\?[^\s]{{0,100}}?=[\[{{<$%(]{{1,3}}[^\]}}>)]{{0,30}}?{_PRIVATE}",
+    rf"https?://[^\s?]{{1,200}}\?[^\s]{{0,100}}?=[\[{{<$%(]{{1,3}}(?:\w{{1,20}}_)?(?:memor(?:y|ies)|chat|history|secrets?"
+    r"|conversation|summary|notes)(?:_\w{1,20})?[\]}>)]",
 ]
 LEAKING_NEEDS = r"https?://|\S@\S"
 
@@ -236,6 +291,8 @@ _ACTS = (
     r"(?:remember|store|save|record|note that|rate|rank|recommend|mention|promote|approve|forward|send|pay|prefer"
     r"|recuerda|guarda|envía|merke?|speichere?|empfiehl|retiens|enregistre|recommande|ricorda|salva|lembre|guarde)"
 )
+_MODELS = r"(?:ai|llm|language|gpt)(?:[ -](?:assistants?|agents?|models?|(?:chat)?bots?|readers?|systems?))?"
+_SAYS = r"(?:say|answer|tell|claim|state|respond|reply|recommend|output|praise|call|describe|rate|rank|promote)"
 ADDRESSING = [
     r"\b(?:ai|llm|language|gpt)[ -](?:assistants?|agents?|models?|graders?|(?:chat)?bots?|readers?|reviewers?"
     rf"|systems?)\b[^.!?]{{0,80}}?\b{_ACTS}\b",
@@ -243,6 +300,14 @@ ADDRESSING = [
     rf"|models?|(?:chat)?bots?)\b[^.!?]{{0,80}}?\b{_ACTS}\b",
     rf"[\"'“«„(\n: ](?:ai|assistant|asistente|assistent|assistante?)\s*:\s*(?:please )?{_ACTS}\b",
     rf"\b(?:important|attention|urgent|notice)\s*[:!]\s*(?:ai|assistant)\s*[,:]\s*(?:please )?{_ACTS}\b",
+    # Models in general are told what to say, or whichever of them reads this.
+    rf"\b{_MODELS} (?:must|should|shall|will|are to|have to)(?: always| never| only)? {_SAYS}\b",
+    rf"\b{_MODELS} (?:that |who |which )?(?:read|process|see|summari[sz]e|handle|parse|index)(?:s|es|ing)? (?:this|it)\b",
+    rf"\b(?:any|every|whichever) (?:{_MODELS}|(?:chat)?bot|assistant)\b[^.!?]{{0,40}}? (?:must|should|shall|has to|is to)\b",
+    rf"(?:^|[/*#<(\[!-]\s*){_MODELS}\s*:\s*(?:when|if|always|never|please|do not|you|{_SAYS})\b",
+    rf"\b(?:all|any|every) {_MODELS}\s*[,:]\s*(?:please |always |never |do not |you )?\p{{L}}",
+    r"\b(?:note|memo|message|instructions?|reminder|hint|notice) (?:to|for) (?:the|any|all|whichever|whatever|every)"
+    r" (?:ai|llm|assistants?|models?|chatbots?|language models?)\b[^.!?:]{0,40}:",
 ]
 """Orders to whatever model reads a text, as they stand in pasted matter."""
 
@@ -262,33 +327,32 @@ _USER = (
     r"(?:the (?:user|owner|account holder)|der (?:be)?nutzer|die nutzerin|"
     r"el usuario|la usuaria|l['’]utilisat\w+|l['’]utente|o usuário)\b"
 )
+_ORDERED = (
+    r"(?:^|[.!?:;,—(\[>\"'*-]\s*|\b(?:please|kindly|and|always|now|then|must|should|to|permanently|silently|quietly|just"
+    r"|also)\s+)"
+)
 PLANTING = [
     rf"{_GREETING}{_MODEL}[^.!?]{{0,40}}?{_KEEP}[^.!?]{{0,40}}?\b{_USER}",
     r"(?:亲爱的|親愛的|致|给|給)[^。！？]{0,6}(?:AI|人工智能|助手|模型|机器人)[^。！？]{0,20}"
     r"(?:记住|記住|保存|存入|记录|記錄)[^。！？]{0,20}(?:用户|用戶|使用者)",
+    # Orders to a memory, with or without a greeting.
+    rf"{_ORDERED}(?:memori[sz]e|record|store|save)\b(?: this| it)?(?: forever| permanently| as [^.!?:]{{0,40}}"
+    rf"| (?:in|to|into) [^.!?:]{{0,40}})?(?:\s*:|,? that) {_USER}",
+    rf"\b(?:always|forever|permanently|future (?:chats|conversations|sessions)|long-term)\b[^.!?]{{0,40}}?"
+    rf"\b(?:remember|keep in mind)\b[^.!?]{{0,15}}? that {_USER}"
+    rf"|\b(?:remember|keep in mind)\b (?:always|forever|permanently)[^.!?]{{0,15}}?(?:that|:) [^.!?]{{0,60}}?\b{_USER}",
+    rf"{_ORDERED}(?:update|amend|edit|overwrite|write (?:in)?to|add to|save (?:in)?to|store in|commit to|put in(?:to)?)"
+    rf" (?:your |the |its |my )?(?:long-term |persistent |permanent )?(?:memory|memories)\b[^.!?]{{0,60}}?\b{_USER}",
+    rf"{_ORDERED}(?:add|write|attach|put|save|store) [^.!?]{{0,20}}\b(?:note|entry|memory|fact|line)\b[^.!?]{{0,15}}?"
+    rf" (?:to|in|into|on) {_USER}['’]s (?:profile|memory|record|notes|account)\b",
+    rf"{_ORDERED}(?:make|create|keep) (?:a |an )?(?:\w+ )?(?:memory|note|record)(?: of this| forever)?\s*(?::|,? that) {_USER}",
+    rf"{_ORDERED}(?:write|put|enter|note|save) [^.!?]{{0,15}}?(?:in|into|to|on) {_USER}['’]s (?:profile|memory|record|notes)\b",
+    rf"{_ORDERED}(?:forget|overwrite|replace) {_USER}['’]s (?:real |old |true )?(?:address|name|number|account|bank|e-?mail"
+    r"|preferences?|settings)\b",
+    r"\b(?:to|in|into) (?:your |the )?memory\b[^.!?]{0,15}? (?:for|of) (?:all|every|any|other) users?\b",
+    rf"{_ORDERED}(?:delete|erase|wipe|remove|purge) (?:all|every|any)\b[^.!?]{{0,20}}?\bmemor(?:y|ies)\b"
+    r"[^.!?]{0,20}?\b(?:other|of (?:the|all|every)|the) users?\b",
 ]
-"""Greetings of a model with something to remember about "the user", as users do not call themselves."""
+"""Orders to keep something about "the user", as users do not call themselves."""
 PLANTING_NEEDS = r"\buser|\bowner|\bholder|nutzer|usuari|utilisat|utente|用户|用戶|使用者"
 ADDRESSING_NEEDS = r"\bai\b|llm|language|gpt|assistant|asistente|assistent|agents?|models?|bots?"
-
-# These patterns hold for every language. They are matched against whole lines.
-ROLES = (
-    r"<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>|</?(?:system|assistant|developer|instructions?|memory|memories)>"
-    r"|^[ \t>*_]*(?:system|developer)(?: message| prompt| override| note| alert)?[ *_]*:\s*\S"
-    r"|^[ \t>*_-]*role[ *_]*:[ \t]*[\"']?(?:system|developer)\b"
-    r"|^[ \t>*_]*#+[ *_]*(?:system|developer|systeme|sistema|система|系统|系統|システム|النظام|सिस्टम|সিস্টেম|سسٹم)"
-    r"(?: (?:message|prompt|instructions?|override))?[ *_]*(?::|$)"
-    r"|\[(?:system|developer)(?: (?:message|prompt|override|note|alert))?\]"
-    r"|[\"']role[\"']\s*:\s*[\"'](?:system|developer)[\"']"
-)
-IMAGES = (
-    r"!\[[^\]]{0,500}\]\(\s*(?:https?:)?//[^)\s]*[?&#{}$%<>][^)\s]*"
-    r"|!\[[^\]]{0,500}\]\[[^\]]{0,100}\]"
-    r"|!\[[^\]]{0,500}\]\(\s*(?:https?:)?//[^)\s]*/[^)\s./]*(?:\s[^)]{0,200})?\)"
-    r"|<img\b[^>]{0,200}\bsrc\s*=\s*[\"']?(?:https?:)?//[^>\s]*[?&#{}$%][^>\s]*"
-)
-"""Images from another server whose address can carry words away.
-
-The address has a query or a placeholder, does not name an image file, or stands elsewhere in the text."""
-ANY_IMAGE = r"!\[[^\]]{0,500}\]\(\s*(?:https?:)?//|<img\b[^>]{0,200}\bsrc\s*=\s*[\"']?(?:https?:)?//"
-"""An image on another server. Whoever shows the text loads it, and the server learns that."""
