@@ -31,7 +31,18 @@ from typing import Any, Literal
 from agent_memory.models import Source
 from agent_memory.screening import markers, phrases, powers
 from agent_memory.screening.disguises import decoded, unwrapped
-from agent_memory.screening.keys import BY_PREFIX, DETECTORS, FOR, IS, KEYS, LOOKING_AROUND, TOLD, VALUE
+from agent_memory.screening.keys import (
+    AS,
+    BY_PREFIX,
+    DETECTORS,
+    FOR,
+    IS,
+    KEYS,
+    LOOKING_AROUND,
+    NO_COMPOUND,
+    TOLD,
+    VALUE,
+)
 from agent_memory.screening.numbers import numbers
 from agent_memory.screening.phrases import WITHIN
 from agent_memory.text.folding import hides, seen, unaccented
@@ -78,7 +89,9 @@ def apart(findings: Iterable[Finding]) -> list[Finding]:
 _SHORTEST_PASSWORD = 3
 
 _ASSIGNED = linear(
-    r"(?:^|[^0-9A-Za-z])[\w-]{0,40}?(?:password|passwd|pwd|api[_-]?key|secret|token)[\"']?\s{0,3}(?:=>|:=|=|:)\s{0,3}"
+    r"(?:^|[^0-9A-Za-z])[\w-]{0,40}?(?:password|passwd|passphrase|pwd|[_-]pass"
+    r"|(?:api|admin|access|account|master|private|secret|service|signing|encryption)[_-]?key|(?-i:[A-Z0-9]_KEY)"
+    r"|secret|token|client_assertion)[\"']?\s{0,3}(?:=>|:=|=|:)\s{0,3}"
     r"[\"']?([^\s\"'&,;<>]+)",
     re.IGNORECASE,
 )
@@ -88,7 +101,9 @@ _PASSWORDS = [
     linear(unaccented(rf"{noun}{FOR}\s*(?:{IS}|(?:{verb})\s*:?)\s*{VALUE}"), re.IGNORECASE)
     for noun, verb in TOLD.values()
 ]
-_PASSWORD_NAMED = linear(unaccented("|".join(noun for noun, _ in TOLD.values())), re.IGNORECASE)
+_PASSWORD_NAMES = "|".join(noun for noun, _ in TOLD.values())
+_PASSWORD_NAMED = linear(unaccented(_PASSWORD_NAMES), re.IGNORECASE)
+_AHEAD = linear(unaccented(rf"(?:^|\s){VALUE}{AS}(?:{_PASSWORD_NAMES}){NO_COMPOUND}"), re.IGNORECASE)
 _CODE = linear(r"[\[<{$`(]|[\p{L}_.]+[(\[]|[\p{L}_$]+(?:\.[\p{L}_]+)+$|[\p{L}_]*_[\p{L}_]*$")
 """Words in place of a password that are not one: markup, a call, an attribute, a name with underscores, a marker."""
 _NO_VALUE = linear(r"^[^0-9]*(?:password|passwort|api.?key)[^0-9]*$", re.IGNORECASE)
@@ -157,6 +172,10 @@ def _passwords(text: str) -> Iterator[tuple[str, int, int]]:
                 continue
             if found[1] or not value.isalpha() or (value != value.lower() and value[1:] != value[1:].lower()):
                 yield "password", found.start(2), found.start(2) + len(value)
+    for found in _AHEAD.finditer(text):
+        value = _until_quote(found[2]).rstrip(_BEHIND_VALUE)
+        if _DIGIT.search(value) and not value.isdecimal():
+            yield "password", found.start(2), found.start(2) + len(value)
 
 
 def _until_quote(value: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from agent_memory.text.patterns import linear
 
 _DIGITS = linear(r"[0-9](?:[ -]?[0-9]){12,}")
+_DASHES = str.maketrans("‐‑‒–—−", "------")
 _GROUP = linear(r"[0-9]+")
 _OTHER_MARKS = linear(
     "|".join(rf"\b[0-9]{{4}}(?:[{m}][0-9]{{4}}){{3}}\b|\b[0-9]{{4}}[{m}][0-9]{{6}}[{m}][0-9]{{4,5}}\b" for m in "./_")
@@ -57,6 +58,7 @@ _HEXADECIMAL = linear(rf"[0-9A-Fa-f-]{{{_SHORTEST_ID},}}")
 
 def numbers(text: str) -> Iterator[tuple[str, int, int]]:
     """Yields each secret number in a text: what it is, its start and its end."""
+    text = text.translate(_DASHES)
     without_ids = _HEXADECIMAL.sub(_hidden_if_id, text) if _DIGITS.search(text) else ""
     for run in _DIGITS.finditer(without_ids):
         yield from (("card number", start, end) for start, end in _cards(without_ids, run.start(), run.end()))
