@@ -146,6 +146,8 @@ def _shortcomings(runtime: Runtime) -> list[str]:
         notes.append("embeddings are hashed words: search finds wording, not meaning")
     if runtime.tools.policy.secrets != "allow" and not knows_tokens():
         notes.append("the screen finds only some keys and tokens: install the extra 'secrets'")
+    if (complaint := runtime.tools.tally.complaint) is not None:
+        notes.append(complaint)
     outage = runtime.searcher.outage
     if outage.since is not None and not health_of(runtime.tools.embeddings).failing_since:
         notes.append(f"search uses words only since {iso(outage.since)}: {outage.reason}")

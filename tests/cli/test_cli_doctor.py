@@ -14,7 +14,7 @@ from agent_memory.language.examination import ADVICE
 from agent_memory.models import EndpointHealth
 
 Doctor = Callable[..., tuple[int, Any]]
-LOCKER = {"type": "fact", "content": "Locker code is 4711", "quote": "My locker code is 4711", "turns": ["t1"]}
+MOVED = {"type": "fact", "content": "User moved to Lisbon in May", "quote": "I moved to Lisbon in May", "turns": ["t1"]}
 
 
 def embedded(count: int, length: int) -> tuple[int, Any]:
@@ -48,7 +48,7 @@ def both(chat: Any, embeddings: Any) -> Callable[[str, Any], Any]:
 
 
 def good_chat(path: str, sent: Any) -> Any:
-    return completion(json.dumps({"worth_extracting": True, "memories": [LOCKER]}))
+    return completion(json.dumps({"worth_extracting": True, "memories": [MOVED]}))
 
 
 def good_embeddings(path: str, sent: Any) -> Any:
@@ -100,11 +100,23 @@ def test_it_masks_a_key_that_a_service_repeats(service: Service, monkeypatch: py
 
 
 def test_it_shows_what_of_an_answer_was_left_out(service: Service):
-    invented = json.dumps({"memories": [LOCKER | {"quote": "My bike is green"}]})
+    invented = json.dumps({"memories": [MOVED | {"quote": "My bike is green"}]})
     service.behaviour = both(lambda path, sent: completion(invented), good_embeddings)
     found = told(0)["chat"]
     assert "its quote is not in the turns that it cites" in found["problem"]
     assert "It found no memory" in found["advice"][0]
+
+
+def test_it_says_that_a_model_names_turns_that_do_not_exist(service: Service):
+    """The quote of the second memory is too short to show its turn by itself."""
+    ferry = {"type": "fact", "content": "User gets to work by ferry", "quote": "By ferry", "turns": ["t9"]}
+    invented = json.dumps({"worth_extracting": True, "memories": [MOVED, ferry]})
+    service.behaviour = both(lambda path, sent: completion(invented), good_embeddings)
+    found = told(0)["chat"]
+    assert "memory 2: it cites no turn that may be a source" in found["problem"]
+    assert found["advice"] == [
+        "It cites turns or quotes words that do not exist: what it finds is dropped. Try another model."
+    ]
 
 
 def test_it_says_which_length_vectors_have(service: Service):

@@ -16,6 +16,7 @@ from agent_memory import AsyncMemory
 from agent_memory.errors import ModelError
 from agent_memory.language.callable_chat import CallableChat
 from agent_memory.language.tasks import ProfileOutput
+from agent_memory.models import Health
 from agent_memory.settings import DEFAULT_CADENCE
 
 SAID = "I have €18,000 for the bathroom."
@@ -153,6 +154,26 @@ async def test_a_wrong_turn_id_makes_no_fact_of_what_the_agent_said(memory: Asyn
     await thread.add_many([{"role": role, "content": text} for role, text in TALK])
     assert await memory.drain(30) == 0
     assert not await memory.user("ada").memories(types=["fact"])
+
+
+@pytest.mark.parametrize(("quote", "refs"), [("€18,000", ["t99"]), ("I have €81,000 for the bathroom", [])])
+async def test_health_names_a_model_that_invents_its_evidence(
+    memory: AsyncMemory, model: Misbehaving, quote: str, refs: list[str]
+):
+    def complaints(health: Health) -> list[str]:
+        return [warning for warning in health.warnings if "invents evidence" in warning]
+
+    for number in range(20):
+        model.quote, model.refs = (SAID, []) if number < 10 else (quote, refs)
+        thread = memory.user("ada").thread(f"t{number}")
+        await thread.add_many([{"role": role, "content": text} for role, text in TALK])
+        await thread.process("extract")
+        told = complaints(await memory.health())
+        assert bool(told) == (number >= 13), "a quarter of what it gave"
+    assert told == [
+        "callable invents evidence: of its last 20 memories, 10 were dropped, because they cite turns or quote words that"
+        " do not exist; try another model"
+    ]
 
 
 async def test_one_refused_turn_is_told_by_health_and_costs_no_other(memory: AsyncMemory, model: Misbehaving):

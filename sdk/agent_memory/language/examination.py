@@ -13,11 +13,12 @@ from pydantic import Field
 from agent_memory.errors import AgentMemoryError, ModelError
 from agent_memory.language.defaults import default_chat, default_embeddings
 from agent_memory.language.endpoints import QUESTION, ModelRefused
+from agent_memory.language.grounding import without_evidence
 from agent_memory.language.roles import models_of, roles_off
 from agent_memory.language.service_chat import ServiceChat
 from agent_memory.language.service_embeddings import ServiceEmbeddings
 from agent_memory.language.tasks import EXTRACT, ChatModel, EmbeddingModel, ExtractInput, TurnView
-from agent_memory.models import Usage
+from agent_memory.models import Role, Usage
 from agent_memory.models.base import Model
 from agent_memory.settings import ChatRole
 
@@ -97,11 +98,20 @@ async def examine(chat: ChatModel | None, embeddings: EmbeddingModel | None) -> 
     return Examination(ok=all(one.answers for one in findings), findings=findings, roles_off=roles_off(chat))
 
 
+_TALK: tuple[tuple[Role, str], ...] = (
+    ("user", QUESTION),
+    ("agent", "And how do you get to work there?"),
+    ("user", "By ferry."),
+)
+"""The last words are too few to show by themselves which turn has them: a model has to name it."""
+
+
 async def _examine_chat(part: str, model: ChatModel) -> Finding:
-    turn = TurnView(ref="t1", role="user", content=QUESTION, created_at=datetime.now(UTC))
+    at = datetime.now(UTC)
+    turns = [TurnView(ref=f"t{n}", role=role, content=said, created_at=at) for n, (role, said) in enumerate(_TALK, 1)]
     started = perf_counter()
     try:
-        result = await model.run(EXTRACT, ExtractInput(turns=[turn]))
+        result = await model.run(EXTRACT, ExtractInput(turns=turns))
     except (AgentMemoryError, OSError) as error:
         return _failed(part, model.model_id, started, error)
     found = Finding(
@@ -113,6 +123,8 @@ async def _examine_chat(part: str, model: ChatModel) -> Finding:
         problem="; ".join(result.rejected) or None,
     )
     advice = [] if result.output.memories else ["It found no memory in a plain statement: try a larger model."]
+    if without_evidence(result.rejected):
+        advice.append("It cites turns or quotes words that do not exist: what it finds is dropped. Try another model.")
     advice += _slow(found.seconds, SLOW_CHAT, "a smaller model, or …_TIMEOUT for its role")
     if not isinstance(model, ServiceChat):
         return found.model_copy(update={"advice": advice})

@@ -128,6 +128,18 @@ def _texts(value: object) -> list[str]:
 # --- extraction ---------------------------------------------------------------------------------------------
 
 
+NO_SOURCE = "it cites no turn that may be a source"
+NOT_QUOTED = "its quote is not in the turns that it cites"
+NONE_FOUND = "it cites no turn, and none can be found for it"
+NO_QUOTE = "it has no quote, and none can be found for it"
+_INVENTED = (NO_SOURCE, NOT_QUOTED, NONE_FOUND, NO_QUOTE)
+
+
+def without_evidence(rejected: Sequence[str]) -> int:
+    """How many memories were dropped because their turns or their words do not exist, of the reasons of an answer."""
+    return sum(reason.endswith(_INVENTED) for reason in rejected)
+
+
 def _ground_memories(output: ExtractOutput, data: ExtractInput, rejected: list[str]) -> list[ExtractedMemory]:
     if not output.worth_extracting:
         if output.memories:
@@ -178,9 +190,9 @@ def ground_memory(
         turn, quote = found
         cited, said = [turn], {turn.ref: quote}
     if not cited:
-        raise Ungrounded("it cites no turn that may be a source")
+        raise Ungrounded(NO_SOURCE)
     if not said:
-        raise Ungrounded("its quote is not in the turns that it cites")
+        raise Ungrounded(NOT_QUOTED)
     by_user = {turn.ref: said[turn.ref] for turn in cited if turn.ref in said and turn.role == "user"}
     if memory.type == "fact" and not by_user:
         raise Ungrounded("it is a fact that no user stated")
@@ -302,13 +314,13 @@ def find_evidence(
     if not refs and len(turns) == 1:
         refs = [turns[0].ref]
     if not refs:
-        raise Ungrounded("it cites no turn, and none can be found for it")
+        raise Ungrounded(NONE_FOUND)
     if quote:
         return quote, list(refs)
     cited = [turn for turn in turns if turn.ref in refs]
     sentence = _closest_sentence(content, cited[0].content) if len(cited) == 1 else None
     if sentence is None:
-        raise Ungrounded("it has no quote, and none can be found for it")
+        raise Ungrounded(NO_QUOTE)
     return sentence, list(refs)
 
 

@@ -17,6 +17,7 @@ from agent_memory.calibration import calibration_of
 from agent_memory.errors import InvalidInput
 from agent_memory.forgetting.tombstones import Said, forgotten_after
 from agent_memory.language.custom import version_with
+from agent_memory.language.grounding import without_evidence
 from agent_memory.language.tasks import EXTRACT, ExtractedMemory, ExtractInput, Vector
 from agent_memory.models import Memory, ProcessResult, Role, Source, Status, Turn, Usage, content_hash, iso, now
 from agent_memory.rules.keeping import make_room
@@ -125,6 +126,7 @@ async def extract(
         data = ExtractInput(turns=view, before=before, never=never, custom=custom)
         answer = await tools.chat.run(EXTRACT, data)
         found = _memories(portion, answer.output.memories, ordinals)
+        tools.tally.note_evidence(answer.model, len(found), without_evidence(answer.rejected))
         version = version_with(answer.model, answer.prompt_version, custom)
         maker = {"model": answer.model, "prompt_version": version}
         memories += [memory.model_copy(update=maker) for memory in found]

@@ -6,6 +6,7 @@ A turn that is too long for one portion is cut, never left out.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -76,16 +77,43 @@ def _last(pattern: Linear | re.Pattern[str], text: str) -> int:
     return max((match.end() for match in pattern.finditer(text)), default=0)
 
 
+WATCHED, FEWEST, LOST = 40, 10, 0.25
+"""Of how many of a model's latest memories health counts those without evidence, from how many on, and the share that
+it reports. A choice: good models invent hardly any."""
+
+
 @dataclass(slots=True)
 class Tally:
-    """What the background work of this process has cost since it started."""
+    """What the background work of this process has cost since it started, and how well its model quotes."""
 
     usage: Usage = field(default_factory=Usage)
+    quoting: str = ""
+    """The model that gave the latest memories."""
+    quoted: deque[bool] = field(default_factory=lambda: deque(maxlen=WATCHED))
+    """Of its latest memories, which rest on turns and words that exist."""
 
     def add(self, step: str, usage: Usage) -> None:
         """Adds what a step cost, here and in the metrics."""
         self.usage += usage
         note_usage(step, usage)
+
+    def note_evidence(self, model: str, kept: int, dropped: int) -> None:
+        """Notes how many memories of an answer were kept, and how many rested on turns or words that do not exist."""
+        if model != self.quoting:
+            self.quoting = model
+            self.quoted.clear()
+        self.quoted.extend([False] * dropped + [True] * kept)
+
+    @property
+    def complaint(self) -> str | None:
+        """What is wrong with the model's evidence, if much is."""
+        lost = self.quoted.count(False)
+        if len(self.quoted) < FEWEST or lost < LOST * len(self.quoted):
+            return None
+        return (
+            f"{self.quoting} invents evidence: of its last {len(self.quoted)} memories, {lost} were dropped, because they"
+            " cite turns or quote words that do not exist; try another model"
+        )
 
 
 @dataclass(frozen=True, slots=True)
