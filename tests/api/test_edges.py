@@ -203,6 +203,26 @@ async def test_a_request_of_two_lengths_ends_its_connection(memory: AsyncMemory,
         assert statuses(said) == [400]
 
 
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost/v1/search?x=:80", 400),
+        ("localhost?", 400),
+        ("local host", 400),
+        ("me@localhost", 400),
+        ("localhost:8900", 200),
+        ("[::1]:8900", 200),
+        ("b\u00fccher.example".encode("idna").decode(), 200),
+        ("", 200),
+    ],
+)
+async def test_a_host_that_is_none_is_refused(memory: AsyncMemory, host: str, status: int):
+    """The address of a request is put together from it: with a slash, another path would be read there."""
+    async with serving(memory) as url:
+        said = await Wire(url).say(request("GET / HTTP/1.1").replace(b"localhost", host.encode()))
+        assert statuses(said) == [status]
+
+
 async def test_requests_in_one_piece_are_answered_in_their_order(memory: AsyncMemory):
     async with serving(memory) as url:
         said = await Wire(url).say(request("GET / HTTP/1.1", close=False), request("GET /nowhere HTTP/1.1"))

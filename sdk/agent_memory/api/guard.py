@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent_memory.api.errors import error_response
 from agent_memory.errors import ConfigurationError, InvalidInput
+from agent_memory.text.patterns import linear
 
 BODY_SECONDS = 30.0
 """Seconds that a body may take: enough for the largest at 1 Mbit/s. A slow sender cannot hold a connection for
@@ -114,8 +115,12 @@ OPEN_PATHS = frozenset({"/", "/health", "/openapi.json", "/docs", "/redoc"})
 """Paths that any page may link to: they change nothing, and show nobody's data."""
 
 
+_HOST = linear(r"^[\w.%~!$&'()*+,;=-]*(?::[0-9]*)?$|^\[[0-9A-Fa-f:.%\w]+\](?::[0-9]*)?$")
+"""A name or an IPv4 address, or an IPv6 address in brackets, perhaps with a port (RFC 3986, 3.2.2)."""
+
+
 class Guard:
-    """Refuses requests from other sites' pages, requests with two lengths, and paths that are not UTF-8."""
+    """Refuses requests from other sites' pages, with two lengths, without a host name, and paths that are not UTF-8."""
 
     def __init__(self, app: ASGIApp, allowed_origins: Set[str] = frozenset()) -> None:
         self._app = app
@@ -132,6 +137,9 @@ class Guard:
             message = "send Content-Length or Transfer-Encoding, not both"
             refusal = error_response(400, InvalidInput.code, message, headers={"Connection": "close"})
             await refusal(scope, receive, send)
+        elif not _HOST.search(headers.get("host", "")):
+            # RFC 9112, 3.2. An address that is put together from such a name would have another path.
+            await error_response(400, InvalidInput.code, "the header Host is not a host name")(scope, receive, send)
         elif not _is_text(scope):
             await error_response(400, InvalidInput.code, "the path is not UTF-8")(scope, receive, send)
         elif not _is_open(scope) and is_cross_site(headers, self._allowed):
