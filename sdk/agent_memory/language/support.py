@@ -15,6 +15,7 @@ from itertools import pairwise
 from agent_memory.language.anchors import out_of_place
 from agent_memory.language.assents import not_agreed
 from agent_memory.language.bounds import wrong_bound
+from agent_memory.language.contrasts import contrasts, of_other_kin, of_relative
 from agent_memory.language.corrections import corrected
 from agent_memory.language.elsewhere import of_other_turn, refers_back
 from agent_memory.language.measures import unsaid_figures, with_digits, wrong_unit
@@ -81,6 +82,9 @@ def why_unsupported(
         or out_of_place(content, quoted)
         or other_reason(content, quoted, _spoken_in(cited), _spoken_in(ahead))
         or wrong_bound(undated, quoted)
+        or contrasts(content, quoted, said)
+        or of_other_kin(content, " ".join(_texts(cited, of_user=True)), _spoken_in(ahead))
+        or of_relative(content, quoted, speaker)
         or of_another(content, _by_speaker(cited, quote))
         or of_bystander(content, _texts(cited, of_user=True), speaker)
         or of_speaker(content, _texts(cited, of_user=True), speaker, _people(heard, ahead))
