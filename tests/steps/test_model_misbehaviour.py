@@ -171,8 +171,8 @@ async def test_health_names_a_model_that_invents_its_evidence(
         told = complaints(await memory.health())
         assert bool(told) == (number >= 13), "a quarter of what it gave"
     assert told == [
-        "callable invents evidence: of its last 20 memories, 10 were dropped, because they cite turns or quote words that"
-        " do not exist; try another model"
+        "callable invents evidence: of its last 20 memories, 10 were dropped, because they cite turns or quote words"
+        " that do not exist; try another model"
     ]
 
 

@@ -60,12 +60,14 @@ KEYS: dict[str, str] = {
     "stripe key": r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9]{24,}",
     "slack token": r"\bxapp-[0-9]-[A-Z0-9]+-[0-9]+-[A-Za-z0-9]+|\bxoxe[.-][A-Za-z0-9.-]{20,}",
     "npm token": r"\bnpm_[A-Za-z0-9]{36}",
-    "service token": r"\b(?:gsk_|fw_|sb_secret_|vc[ptk]_|fm[12]_|rnd_|lin_oauth_|phx_|xkeysib-|pdu[sr]\+|r8_|glsa_|sntry[su]_"
+    "service token": r"\b(?:gsk_|fw_|sb_secret_|vc[ptk]_|fm[12]_|rnd_|lin_oauth_|phx_|xkeysib-|pdu[sr]\+|r8_|glsa_"
+    r"|sntry[su]_"
     r"|ntn_|lin_api_"
     r"|dckr_pat_|sbp_|figd_|nvapi-|pplx-|xai-|tvly-|PMAK-"
     r"|pscale_tkn_|ATATT3|hvs\.|dp\.(?:pt|ct|scim|st\.[a-z0-9_-]+)\."
     r"|rubygems_|NRAK-|SK-|pcsk_|lsv2_(?:pt|sk)_|HRKU-)[A-Za-z0-9_=-]{24,}"
-    r"|\bsecret_[A-Za-z0-9]{43}\b|\bpat[A-Za-z0-9]{14}\.[0-9a-f]{64}|\bATBB[A-Za-z0-9]{28,}|\bSSWS\s+([A-Za-z0-9_-]{30,})"
+    r"|\bsecret_[A-Za-z0-9]{43}\b|\bpat[A-Za-z0-9]{14}\.[0-9a-f]{64}|\bATBB[A-Za-z0-9]{28,}"
+    r"|\bSSWS\s+([A-Za-z0-9_-]{30,})"
     r"|\bsk\.eyJ[A-Za-z0-9_-]{40,}(?:\.[A-Za-z0-9_-]+)?"
     r"|discord(?:app)?\.com/api/webhooks/[0-9]+/([A-Za-z0-9_-]{24,})|\bkey-[0-9a-f]{32}\b",
     "age key": r"\bAGE-SECRET-KEY-1[0-9A-Z]{50,}",
@@ -95,7 +97,8 @@ TOLD: dict[str, tuple[str, str]] = {
     ),
     "fr": (r"\b(?:mot de passe|mdp|code secret|code pin)\b", r"\b(?:est|c['’]est)(?: toujours| maintenant)?\b"),
     "es": (
-        r"\b(?:contraseña|clave secreta|mi clave|clave de acceso|clave del? (?:\w+ )?(?:wi-?fi|router|correo)|mi pin)\b",
+        r"\b(?:contraseña|clave secreta|mi clave|clave de acceso|clave del? (?:\w+ )?(?:wi-?fi|router|correo)"
+        r"|mi pin)\b",
         r"\b(?:(?:ahora |todavía |aún )?es|sigue siendo)\b",
     ),
     "it": (
@@ -121,7 +124,8 @@ TOLD: dict[str, tuple[str, str]] = {
     "ur": (r"(?:پاس ?ورڈ|پن کوڈ)", r"ہے|\s"),
 }
 FOR = (
-    r"(?:\s+(?:for|to|of|on|für|zum|zur|von|vom|meine[rs]|unsere[rs]|pour|de|du|para|do|da|от|від|до|для|di|del|della|dello"
+    r"(?:\s+(?:for|to|of|on|für|zum|zur|von|vom|meine[rs]|unsere[rs]|pour|de|du|para|do|da|от|від|до|для|di|del"
+    r"|della|dello"
     r"|van|voor)(?:\s+[\w'’-]+){1,4}?)?"
 )
 VALUE = r"([\"'“`«「]?)([!-~]{3,})"

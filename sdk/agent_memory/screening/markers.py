@@ -10,11 +10,13 @@ _KIND = r"(?:message|prompt|override|note|alert|notice|instruction|update|direct
 _LEAD = r"(?:^|[.!?…)\]}>\"'”»|]\s*|\s[—–-]{1,3}\s+|\\n\s*)"
 """What ends the text ahead of a marker within a line."""
 _ORDER = (
-    r"(?:please |kindly |now,? |then |always |never |do not |don['’]t |from (?:now|this|here)\b|the (?:user|customer|client"
+    r"(?:please |kindly |now,? |then |always |never |do not |don['’]t |from (?:now|this|here)\b|the (?:user|customer"
+    r"|client"
     r"|caller|account holder|person)\b|you(?:r|['’]re|['’]ll)?\b|every (?:answer|reply|response)\b"
     r"|(?:ignore|disregard|forget|drop|obey|follow|act|pretend|answer|reply|respond|say|tell|claim|output|print|repeat"
     r"|reveal|show|send|forward|transfer|wire|pay|refund|credit|approve|authori[sz]e|grant|give|treat|regard|mark|rate"
-    r"|rank|recommend|praise|promote|remember|memori[sz]e|store|save|record|add|append|set|disable|enable|activate|delete"
+    r"|rank|recommend|praise|promote|remember|memori[sz]e|store|save|record|add|append|set|disable|enable|activate"
+    r"|delete"
     r"|erase|remove|wipe|switch|stop|execute|invoke|use|confirm|accept|trust|allow|close|escalate|hide|include|mention"
     r"|write|translate|summari[sz]e|override|bypass|skip|assume|consider|make)\b)"
 )
@@ -24,7 +26,8 @@ _MESSAGE = (
     r"(?:system(?:nachricht|anweisung|meldung|befehl)|systeem(?:bericht|melding|instructie)"
     r"|(?:mensaje|instrucción|mensagem|instrução) d[eo]l? sistema|(?:message|consigne|instruction) (?:du )?système"
     r"|(?:messaggio|istruzione) di sistema|(?:wiadomość|komunikat|instrukcja) systemow[ay]|sistem (?:mesajı|talimatı)"
-    r"|系统(?:消息|指令|提示|通知)|系統(?:訊息|指令|提示|通知)|システム(?:メッセージ|指示|プロンプト)|시스템 ?(?:메시지|지시)"
+    r"|系统(?:消息|指令|提示|通知)|系統(?:訊息|指令|提示|通知)|システム(?:メッセージ|指示|プロンプト)"
+    r"|시스템 ?(?:메시지|지시)"
     r"|(?:رسالة|تعليمات) النظام|системн(?:ое|ая) (?:сообщение|инструкция)|सिस्टम (?:संदेश|निर्देश))"
 )
 ROLES = (
@@ -40,7 +43,8 @@ ROLES = (
     r"|</?im_(?:start|end|sep)>|<<\s*/?(?:end )?sys(?:tem)?\s*>>|\{\{[#/\x7e]*(?:system|assistant)\x7e?\}\}"
     r"|</?(?:system|developer|instructions?)(?:[_-](?:prompt|message|instructions?|override))?(?:\s[^<>]{0,100})?/?>"
     r"|</?(?:system|developer)[_-](?:prompt|message|instructions?)>"
-    r"|\brole\s*=\s*[\"']?(?:system|developer)\b|^[ \t>]*(?:```|\x7e{3})(?:system|assistant|developer|instructions)[ \t]*$"
+    r"|\brole\s*=\s*[\"']?(?:system|developer)\b"
+    r"|^[ \t>]*(?:```|\x7e{3})(?:system|assistant|developer|instructions)[ \t]*$"
     r"|#{2,}\s*(?:instructions?|system|response|assistant)\s*:\s*\S"
     r"|[\"'](?:from|sender|author|speaker)[\"']\s*:\s*[\"'](?:system|developer)[\"']"
     rf"|[({{]\s*(?:system|developer) {_KIND}\s*[)}}:]"

@@ -74,7 +74,8 @@ _DISMISSALS: dict[str, Dismissal] = {
         verb_last=True,
     ),
     "pt": Dismissal(
-        r"\b(?:ignor(?:e|a|em|ar)|esqueç[ae]|esquece|desconsider[ae]|desobedeça|não (?:sig[ao]|respeit[ea]s?|cumpr[ae]s?))\b",
+        r"\b(?:ignor(?:e|a|em|ar)|esqueç[ae]|esquece|desconsider[ae]|desobedeça|não (?:sig[ao]|respeit[ea]s?"
+        r"|cumpr[ae]s?))\b",
         r"\b(?:tod[ao]s|anterior(?:es)?|prévi[ao]s|suas|seus|acima|do sistema)\b",
         r"\b(?:instruç(?:ão|ões)|regras|ordens|diretrizes|prompts?|restrições|comandos)\b",
     ),
@@ -90,7 +91,8 @@ _DISMISSALS: dict[str, Dismissal] = {
         verb_last=True,
     ),
     "de": Dismissal(
-        r"\b(?:ignorier(?:e|t|en)?|missachte[nt]?|vergiss|vergesst|übergeh(?:e|t)?|umgeh(?:e|t)?|verwirf|setzt? (?:dich|euch)(?: \w+)? über|beachte(?:t)? nicht)\b",
+        r"\b(?:ignorier(?:e|t|en)?|missachte[nt]?|vergiss|vergesst|übergeh(?:e|t)?|umgeh(?:e|t)?|verwirf"
+        r"|setzt? (?:dich|euch)(?: \w+)? über|beachte(?:t)? nicht)\b",
         r"\b(?:vorherige|vorige|bisherige|frühere|obige|vorangegangene|alle|deine|ihre|sämtliche|system)\w*",
         r"\b(?:system-?)?(?:anweisung|instruktion|vorgabe|regel|richtlinie|befehl|prompt|einschränkung)\w*",
     ),
@@ -144,22 +146,27 @@ DISMISSING = [
     *(dismissal.pattern for dismissal in _DISMISSALS.values()),
     # Whatever a model was told before, as nobody says of what they told it themselves.
     rf"{_DISMISS} (?:\w+ ){{0,4}}?{_TOLD}",
-    r"\byour (?:old|previous|earlier|prior|former|original|current) (?:rules|instructions|guidelines|restrictions|limits"
+    r"\byour (?:old|previous|earlier|prior|former|original|current) (?:rules|instructions|guidelines|restrictions"
+    r"|limits"
     r"|prompts?)\b~\b(?:void|invalid|obsolete|no longer (?:apply|valid|in force)|do(?: not|n['’]t) apply|lifted"
     r"|suspended|replaced|cancell?ed)\b",
     r"\b(?:ignore|disregard|forget) (?:everything|anything|all(?: of the text)?) (?:written )?above\b",
     r"\balle (?:bisherigen|vorherigen|vorigen) \w+ (?:sind )?(?:zu )?(?:ignorieren|missachten)\b",
 ]
 
-DISMISSING_NEEDS = "|".join(["above", "ignorieren", "missachten", _DISMISS, *(one.called for one in _DISMISSALS.values())])
+DISMISSING_NEEDS = "|".join(
+    ["above", "ignorieren", "missachten", _DISMISS, *(one.called for one in _DISMISSALS.values())]
+)
 
 UNBOUND = [
     r"\byou are now (?:in )?(?:dan\b|an? (?:unrestricted|unfiltered|jailbroken)|developer mode|root|jailbroken)"
     r"|\benter developer mode\b|\bjailbreak mode\b"
     r"|(?:^|[.!?:;,(\"']\s*|\b(?:please|kindly|just|could|can|would|must|should|will|and|now|to|you)\s+)"
-    r"(?:pretend|act|behave|answer|respond) (?:that |as if |as though |like )?(?:you|there)(?: have| had| are| were|['’]re)"
+    r"(?:pretend|act|behave|answer|respond) (?:that |as if |as though |like )?(?:you|there)(?: have| had| are| were"
+    r"|['’]re)"
     r" (?:no|not bound by any) (?:rules|restrictions|limits|filters|guidelines|policies)"
-    r"|\b(?:lifted|removed|suspended|disabled) (?:all (?:of )?)?your (?:limits|restrictions|rules|filters|guardrails)\b",
+    r"|\b(?:lifted|removed|suspended|disabled) (?:all (?:of )?)?your (?:limits|restrictions|rules|filters"
+    r"|guardrails)\b",
     r"你现在(?:是|进入|处于)[^。]{0,10}(?:DAN|开发者模式|不受限制|没有限制|无限制|越狱)",
     r"(?:अब (?:तुम|आप)|(?:तुम|आप) अब)~(?:DAN|डेवलपर मोड|बिना (?:किसी )?(?:प्रतिबंध|रोक))",
     r"\b(?:ahora eres|eres ahora|estás ahora en)~(?:\bdan\b"
@@ -181,11 +188,13 @@ UNBOUND = [
 ]
 
 UNBOUND_NEEDS = (
-    r"\bdan\b|дэн|developer mode|jailb|unrestricted|unfiltered|root|pretend|no (?:rules|rest|limits|filt|guid|pol)|bound by|your (?:lim|rest|rul|filt|guard)"
+    r"\bdan\b|дэн|developer mode|jailb|unrestricted|unfiltered|root|pretend|no (?:rules|rest|limits|filt|guid|pol)"
+    r"|bound by|your (?:lim|rest|rul|filt|guard)"
     r"|开发者|不受限制|没有限制|无限制|越狱|डेवलपर|बिना|"
     r"\bsin\b|desarrollador|\bsans\b|développeur|المطور|قيود|غير مقيد"
     r"|ডেভেলপার|সীমা|\bsem\b|desenvolvedor|\bбез\b|без |разработчика|"
-    r"ڈویلپر|پابندی|\bsenza\b|sviluppatore|\bzonder\b|ontwikkelaar|uneingeschränkt|unzensiert|\bohne\b|entwicklermodus|制限のない|無制限|開発者"
+    r"ڈویلپر|پابندی|\bsenza\b|sviluppatore|\bzonder\b|ontwikkelaar|uneingeschränkt|unzensiert|\bohne\b"
+    r"|entwicklermodus|制限のない|無制限|開発者"
 )
 
 HIDING = [
@@ -260,7 +269,8 @@ PROMPT = [
 ]
 
 PROMPT_NEEDS = (
-    r"prompt|instruc|hidden|message|told|given|memor|everything|anything|stored|saved|above|before|系统提示|隐藏指令|初始指令|प्रॉम्प्ट|निर्देश"
+    r"prompt|instruc|hidden|message|told|given|memor|everything|anything|stored|saved|above|before|系统提示|隐藏指令|初始指令"
+    r"|प्रॉम्प्ट|निर्देश"
     r"|invite|موجه|التعليمات|تعليمات|প্রম্পট|নির্দেশ|промпт|инструкци|"
     r"پرامپٹ|ہدایات|anweisung|プロンプト|指示|istruzioni|aanwijzing"
 )
@@ -270,11 +280,13 @@ _PRIVATE = (
     r"|address|name|details|secrets)|(?:every|any)thing you know|what you (?:know|remember))"
 )
 LEAKING = [
-    r"\b(?:send|forward|post|upload|exfiltrate|e-?mail|append|attach|submit|transmit|leak|encode|include|put|embed)\b[^.!?=&]{0,40}?"
+    r"\b(?:send|forward|post|upload|exfiltrate|e-?mail|append|attach|submit|transmit|leak|encode|include|put"
+    r"|embed)\b[^.!?=&]{0,40}?"
     rf"\b{_PRIVATE}\b[^.!?=&]{{0,40}}?(?:https?://\S+|\S+@\S+\.\w+)",
     # An address with a place for what is to be carried away.
     rf"https?://[^\s?]{{1,200}}\?[^\s]{{0,100}}?=[\[{{<$%(]{{1,3}}[^\]}}>)]{{0,30}}?{_PRIVATE}",
-    rf"https?://[^\s?]{{1,200}}\?[^\s]{{0,100}}?=[\[{{<$%(]{{1,3}}(?:\w{{1,20}}_)?(?:memor(?:y|ies)|chat|history|secrets?"
+    r"https?://[^\s?]{1,200}\?[^\s]{0,100}?=[\[{<$%(]{1,3}(?:\w{1,20}_)?(?:memor(?:y|ies)|chat|history"
+    r"|secrets?"
     r"|conversation|summary|notes)(?:_\w{1,20})?[\]}>)]",
 ]
 LEAKING_NEEDS = r"https?://|\S@\S"
@@ -302,8 +314,10 @@ ADDRESSING = [
     rf"\b(?:important|attention|urgent|notice)\s*[:!]\s*(?:ai|assistant)\s*[,:]\s*(?:please )?{_ACTS}\b",
     # Models in general are told what to say, or whichever of them reads this.
     rf"\b{_MODELS} (?:must|should|shall|will|are to|have to)(?: always| never| only)? {_SAYS}\b",
-    rf"\b{_MODELS} (?:that |who |which )?(?:read|process|see|summari[sz]e|handle|parse|index)(?:s|es|ing)? (?:this|it)\b",
-    rf"\b(?:any|every|whichever) (?:{_MODELS}|(?:chat)?bot|assistant)\b[^.!?]{{0,40}}? (?:must|should|shall|has to|is to)\b",
+    rf"\b{_MODELS} (?:that |who |which )?(?:read|process|see|summari[sz]e|handle|parse|index)(?:s|es|ing)? (?:this"
+    rf"|it)\b",
+    rf"\b(?:any|every|whichever) (?:{_MODELS}|(?:chat)?bot|assistant)\b[^.!?]{{0,40}}? (?:must|should|shall|has to"
+    rf"|is to)\b",
     rf"(?:^|[/*#<(\[!-]\s*){_MODELS}\s*:\s*(?:when|if|always|never|please|do not|you|{_SAYS})\b",
     rf"\b(?:all|any|every) {_MODELS}\s*[,:]\s*(?:please |always |never |do not |you )?\p{{L}}",
     r"\b(?:note|memo|message|instructions?|reminder|hint|notice) (?:to|for) (?:the|any|all|whichever|whatever|every)"
@@ -345,9 +359,12 @@ PLANTING = [
     rf" (?:your |the |its |my )?(?:long-term |persistent |permanent )?(?:memory|memories)\b[^.!?]{{0,60}}?\b{_USER}",
     rf"{_ORDERED}(?:add|write|attach|put|save|store) [^.!?]{{0,20}}\b(?:note|entry|memory|fact|line)\b[^.!?]{{0,15}}?"
     rf" (?:to|in|into|on) {_USER}['’]s (?:profile|memory|record|notes|account)\b",
-    rf"{_ORDERED}(?:make|create|keep) (?:a |an )?(?:\w+ )?(?:memory|note|record)(?: of this| forever)?\s*(?::|,? that) {_USER}",
-    rf"{_ORDERED}(?:write|put|enter|note|save) [^.!?]{{0,15}}?(?:in|into|to|on) {_USER}['’]s (?:profile|memory|record|notes)\b",
-    rf"{_ORDERED}(?:forget|overwrite|replace) {_USER}['’]s (?:real |old |true )?(?:address|name|number|account|bank|e-?mail"
+    rf"{_ORDERED}(?:make|create|keep) (?:a |an )?(?:\w+ )?(?:memory|note|record)(?: of this| forever)?\s*(?::"
+    rf"|,? that) {_USER}",
+    rf"{_ORDERED}(?:write|put|enter|note|save) [^.!?]{{0,15}}?(?:in|into|to|on) {_USER}['’]s (?:profile|memory"
+    rf"|record|notes)\b",
+    rf"{_ORDERED}(?:forget|overwrite|replace) {_USER}['’]s (?:real |old |true )?(?:address|name|number|account|bank"
+    rf"|e-?mail"
     r"|preferences?|settings)\b",
     r"\b(?:to|in|into) (?:your |the )?memory\b[^.!?]{0,15}? (?:for|of) (?:all|every|any|other) users?\b",
     rf"{_ORDERED}(?:delete|erase|wipe|remove|purge) (?:all|every|any)\b[^.!?]{{0,20}}?\bmemor(?:y|ies)\b"

@@ -111,8 +111,8 @@ class Tally:
         if len(self.quoted) < FEWEST or lost < LOST * len(self.quoted):
             return None
         return (
-            f"{self.quoting} invents evidence: of its last {len(self.quoted)} memories, {lost} were dropped, because they"
-            " cite turns or quote words that do not exist; try another model"
+            f"{self.quoting} invents evidence: of its last {len(self.quoted)} memories, {lost} were dropped, because"
+            " they cite turns or quote words that do not exist; try another model"
         )
 
 
