@@ -36,6 +36,7 @@ from agent_memory.screening.keys import (
     BY_PREFIX,
     DETECTORS,
     FOR,
+    GIVEN,
     IS,
     KEYS,
     LOOKING_AROUND,
@@ -129,16 +130,15 @@ def knows_tokens() -> bool:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
-    if not _any_token().search(text):
-        return
-    for what, pattern in _keys():
+    is_any = _any_token().search(text) is not None
+    for what, pattern in _keys() if is_any else _given():
         end = 0
         for found in pattern.finditer(text):
             group = next((number for number, value in enumerate(found.groups(), 1) if value), 0)
             if found.start(group) >= end:  # a match inside a token belongs to that token
                 end = _end_of(text, found.end(group))
                 yield what, found.start(group), end
-    for what, plugin, pattern in _detectors():
+    for what, plugin, pattern in _detectors() if is_any else []:
         end = 0
         for found in pattern.finditer(text):
             group = 0 if what in BY_PREFIX or not found.groups() else 1
@@ -185,13 +185,18 @@ def _until_quote(value: str) -> str:
 @cache
 def _any_token() -> Linear:
     """One pattern that matches if a text holds any token at all."""
-    patterns = [pattern for _, pattern in _keys()] + [pattern for _, _, pattern in _detectors()]
+    patterns = [linear(pattern) for pattern in KEYS.values()] + [pattern for _, _, pattern in _detectors()]
     return linear("|".join(f"(?:{pattern.pattern})" for pattern in patterns))
 
 
 @cache
 def _keys() -> list[tuple[str, Linear]]:
-    return [(what, linear(pattern)) for what, pattern in KEYS.items()]
+    return [*_given(), *((what, linear(pattern)) for what, pattern in KEYS.items())]
+
+
+@cache
+def _given() -> list[tuple[str, Linear]]:
+    return [(what, linear(pattern)) for what, pattern in GIVEN.items()]
 
 
 @cache

@@ -72,17 +72,22 @@ KEYS: dict[str, str] = {
     r"|discord(?:app)?\.com/api/webhooks/[0-9]+/([A-Za-z0-9_-]{24,})|\bkey-[0-9a-f]{32}\b",
     "age key": r"\bAGE-SECRET-KEY-1[0-9A-Z]{50,}",
     "bearer token": r"\b(?:[Bb]earer|BEARER)\s+([A-Za-z0-9._~+/=-]{16,})",
-    "session cookie": r"(?i)\b(?:set-)?cookie[\"']?:\s*[^\n]{0,200}?"
-    r"(?:sess|sid|auth|token|jwt)[\w.-]{0,20}=([^\s;,\"']{16,})",
     "basic auth": r"(?i)\bauthorization[\"']?:\s*[\"']?basic\s+([A-Za-z0-9+/]{8,}=*)"
-    r"|\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =][\"']?[^\s:\"']+:([^\s\"']{3,})|://[^\s:/@\"']{0,100}:([^\s:/@\"']{3,})@"
-    r"|\bsshpass\s+-p\s*[\"']?([^\s\"']{3,})|\bmysql(?:dump|admin)?\b[^\n|;]{0,100}?\s-p([^\s\"']{3,})"
-    r"|\bredis-cli\b[^\n|;]{0,100}?\s-a\s+[\"']?([^\s\"']{3,})"
-    r"|\blogin\b[^\n|;]{0,100}?\s(?:-p|--password)[ =][\"']?([^\s\"'$]{3,})"
-    r"|\s--(?:pass(?:word|wd)?|secret|token|api-key)[ =][\"']?([^\s\"'$<{[(]{6,})",
+    r"|\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =][\"']?[^\s:\"']+:([^\s\"']{3,})|://:([^\s:/@\"']{3,})@",
     "private key": r"(?s)-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----.*?"
     r"(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|\z)"
     r"|PuTTY-User-Key-File-[0-9].*?(?:Private-MAC: *[0-9a-f]+|\z)",
+}
+# What programs are given, by patterns with gaps. They are searched one by one: with the others in one pattern, RE2
+# would need so many states that it searches five times as slowly.
+GIVEN: dict[str, str] = {
+    "session cookie": r"(?i)\b(?:set-)?cookie[\"']?:\s*[^\n]{0,200}?"
+    r"(?:sess|sid|auth|token|jwt)[\w.-]{0,20}=([^\s;,\"']{16,})",
+    "basic auth": r"://[^\s:/@\"']{1,100}:([^\s:/@\"']{3,})@",
+    "password": r"(?i)\bsshpass\s+-p\s*[\"']?([^\s\"']{3,})|\bmysql(?:dump|admin)?\b[^\n|;]{0,100}?\s-p([^\s\"']{3,})"
+    r"|\bredis-cli\b[^\n|;]{0,100}?\s-a\s+[\"']?([^\s\"']{3,})"
+    r"|\blogin\b[^\n|;]{0,100}?\s(?:-p|--password)[ =][\"']?([^\s\"'$]{3,})"
+    r"|\s--(?:pass(?:word|wd)?|secret|token|api-key)[ =][\"']?([^\s\"'$<{[(]{6,})",
 }
 # For each language: the words for a password, and the words that come before its value.
 IS = r"=|:|—|–|→|⇒|->|=>"
