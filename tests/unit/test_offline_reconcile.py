@@ -61,6 +61,7 @@ UPDATES = [
     ("Our API listens on port 3000", "Our API listens on port 4000"),
     ("I'm 29 years old", "I'm 30 years old"),
     ("I have two kids", "We have three kids now"),
+    ("I take 20 mg of citalopram.", "I'm down to 10 mg of citalopram."),
     # times
     ("The launch is in April", "We moved the launch to May"),
     ("The thesis is due on 1 September", "The thesis deadline is 15 September now"),
@@ -288,6 +289,7 @@ NEITHER = [
     # narrower, or not said to be so
     ("I live in Portugal", "I live in Porto"),
     ("I love coffee", "I don't drink coffee after noon"),
+    ("I take 20 mg of citalopram.", "I'm down to 10 mg of iron."),
     ("I love dogs", "I don't like big dogs"),
     ("I'm vegetarian", "I love vegan burgers"),
     ("I'm vegetarian", "I love pasta"),

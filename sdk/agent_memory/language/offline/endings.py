@@ -76,6 +76,7 @@ _WAYS_TO_SAY = (
         r"|down) (?:from \S+ )?to (?=[$€£]?\d)",
         r"my \g<thing> is now ",
     ),
+    (r"^(?P<who>i|we) (?:am|are) (?:now )?(?:up|down) to (?=\d\S* ?\w* of )", r"\g<who> have now "),
     (r"\b(?:have )?(?:come|grown|learned|learnt) (?:a?round )?to (?P<verb>like|love|enjoy|hate)\b", r"\g<verb>"),
     (r"\bwould rather (?:have|take|get|sit (?:in|on|at))\b", "prefer"),
     (rf"\b(?:started|got|took|accepted|found|landed) {_JOB}(?!.*\bvolunteer)", "joined"),
