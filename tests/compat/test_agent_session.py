@@ -340,6 +340,20 @@ def test_pieces_of_a_text_overlap_and_lose_nothing():
     assert len(list(chunks("x" * 50, 1, 5))) == 50
 
 
+@pytest.mark.req("S2-35")
+async def test_a_session_that_was_archived_often_does_not_hide_the_others_from_itself(memory: AsyncMemory):
+    async with session(memory, ARCHIVING, name="s1") as first:
+        await say(first, "We chose JWT tokens for authentication, and the garden gets roses and lilies.")
+    here = memory.user("user123").thread("s2")
+    for number in range(21):
+        await here.add("user", f"JWT tokens for authentication {number}")
+        await here.process("archive")
+    history = await session(memory, ARCHIVING, name="s2").load_memory(
+        "What did we discuss about JWT tokens for authentication?"
+    )
+    assert "roses" in history[0]["content"]
+
+
 @pytest.mark.req("S2-62", "S2-63", "S2-64", "S2-16")
 async def test_a_diagnosis_says_what_is_missing(memory: AsyncMemory):
     nothing = await session(memory, profile(resources=[], enabled=False)).diagnose()

@@ -213,7 +213,7 @@ async def test_above_the_threshold_as_many_messages_stay_as_the_profile_says(
     assert before <= threshold < before + 20, "one message has less than 20 tokens"
 
 
-@pytest.mark.req("S2-26", "S2-06")
+@pytest.mark.req("S2-26", "S2-06", "S2-44")
 async def test_what_is_archived_is_what_leaves_the_view(memory: AsyncMemory):
     talking = agent(memory, profile_with(threshold_tokens=150, recent_messages_to_keep=6, archive_conversations=True))
     for number in range(12):
