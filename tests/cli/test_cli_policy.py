@@ -46,7 +46,10 @@ def test_memory_is_switched_off_before_there_is_any(tmp_path: Path):
 
 def test_settings_say_what_switches_memory_off(store: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ENABLE_MEMORY", "false")
-    assert "memory: off (by ENABLE_MEMORY)" in run("settings", "--store", store).stdout
+    text = run("settings", "--store", store).stdout
+    assert "memory: off (by ENABLE_MEMORY)" in text
+    assert "derived from turns: no" in text
+    assert "turns are kept: no" in text
     assert parsed("settings", "--store", store)["off_by"] == "ENABLE_MEMORY"
 
 

@@ -125,10 +125,11 @@ def _days(given: list[str] | None) -> dict[str, int] | None:
 
 def _show(now: ScopeSettings) -> None:
     retention = ", ".join(f"{name} {days} days" for name, days in now.retention_days.items())
+    is_on = now.enabled and not now.off_by
     lines = {
-        "memory": f"off (by {now.off_by})" if now.off_by else "on" if now.enabled else "off",
-        "memories are derived from turns": "yes" if now.auto_store else "no",
-        "turns are kept": "yes" if now.keep_turns else "no",
+        "memory": f"off (by {now.off_by})" if now.off_by else "on" if is_on else "off",
+        "memories are derived from turns": "yes" if is_on and now.auto_store else "no",
+        "turns are kept": "yes" if is_on and now.keep_turns else "no",
         "never remembered": ", ".join(now.deny_categories) or "(nothing)",
         "remembered": ", ".join(now.allow_categories) or "everything else",
         "deleted after": retention or "never",
