@@ -159,6 +159,22 @@ def test_a_summary_without_a_named_topic_says_how_the_talk_was_opened() -> None:
     assert "Umzug nach Leipzig" in summarize(SummarizeInput(turns=turns(german))).topic
 
 
+@pytest.mark.parametrize(
+    ("opened", "topic"),
+    [
+        ("Hey Kate. How are you? I tried your tips for curly hair.", "I tried your tips for curly hair"),
+        ("Good evening, Kevin! What have you been doing all day?", "I hiked up the Brocken with Lena"),
+        ("Guten Morgen, liebe Frau Weber! Ich suche eine Wohnung in Halle.", "Ich suche eine Wohnung in Halle"),
+        ("Buenos días. ¿Qué tal? Busco piso en Sevilla.", "Busco piso en Sevilla"),
+        ("Budget? Lisbon. In June.", "Budget? Lisbon. In June"),
+        ("Hi, my order 88213 never arrived.", "my order 88213 never arrived"),
+    ],
+)
+def test_no_greeting_is_the_topic_of_a_talk(opened: str, topic: str) -> None:
+    follows = "I hiked up the Brocken with Lena." if "Kevin" in opened else "Fine."
+    assert summarize(SummarizeInput(turns=turns([("user", opened), ("user", follows)]))).topic == topic
+
+
 def test_a_line_is_shown_in_one_place() -> None:
     rows = [("user", "We decided to stay on Kauai."), ("user", "I'll call the hotel on Friday.")]
     summary = summarize(SummarizeInput(turns=turns(rows)))

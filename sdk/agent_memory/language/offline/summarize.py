@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import dropwhile
 from textwrap import shorten
 from typing import NamedTuple
 
@@ -28,7 +29,15 @@ MOST_OPEN = 6
 _FEWEST_OPEN, _MOST_OF = 2, 0.6
 """Stems of an open point, and the share of them that tells that it is done. A choice."""
 _FEWEST_OPENING, _LONGEST_TOPIC = 3, 90
-"""Stems of a turn that opens a talk, and characters of the topic that it names. Choices."""
+"""Stems of what opens a talk, and characters of the topic that it names. Choices."""
+_GREETING = bounded(
+    r"(?:hi|hey|hello|good (?:morning|afternoon|evening|day)|long time no see|hallo|guten (?:morgen|tag|abend)"
+    r"|hola|buen[oa]s (?:d[ií]as|tardes|noches)|bonjour|bonsoir|salut|ciao|buongiorno|buonasera|oi|ol[aá]|bom dia"
+    r"|boa (?:tarde|noite)|hoi|goede(?:morgen|middag|navond))"
+    r"(?:,? (?:there|all|again|and|dear|liebe[rs]?|(?-i:[A-Z])\w*)){0,5}\W*",
+    re.I,
+)
+"""A sentence that only greets: "Good evening, Kevin and Paola!"."""
 _LONGEST_LABEL = 4
 """Words of the name of a value: more of them do not name one thing ("migration (edit merged write new)"). A choice."""
 _MOST_WAITING = 60
@@ -120,14 +129,25 @@ def summarize(data: SummarizeInput) -> SummarizeOutput:
 
 
 def _opening(turns: Sequence[TurnView]) -> str:
-    """How the talk was opened, in the words of the first turn that says something. In any language."""
-    for turn in turns:
-        if turn.role == "user":
-            said = [statements.opened(one, frozenset()).text for one in statements.own_sentences(turn.content)]
-            told = " ".join(filter(None, said))
-            if len(content_stems(told)) >= _FEWEST_OPENING:
-                return shorten(told.rstrip(". "), _LONGEST_TOPIC, placeholder=" …")
+    """How the talk was opened: the first sentence of a user that says something, and what follows. In any language.
+
+    Greetings and "How are you?" say nothing. If all sentences are that short, whole turns count.
+    """
+    opened = [
+        [statements.opened(one, frozenset()).text for one in statements.own_sentences(turn.content)]
+        for turn in turns
+        if turn.role == "user"
+    ]
+    telling = (list(dropwhile(_only_greets, said)) for said in opened)
+    for said in (*filter(None, telling), *opened):
+        told = " ".join(filter(None, said))
+        if len(content_stems(told)) >= _FEWEST_OPENING:
+            return shorten(told.rstrip(". "), _LONGEST_TOPIC, placeholder=" …")
     return ""
+
+
+def _only_greets(text: str) -> bool:
+    return len(content_stems(text)) < _FEWEST_OPENING or _GREETING.fullmatch(text) is not None
 
 
 def _corrected(items: Sequence[Said], corrections: Sequence[Correction]) -> list[Said]:
