@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 from collections import defaultdict
 from collections.abc import Iterator
@@ -63,7 +64,7 @@ def acting(actor: Actor) -> Iterator[None]:
 
 
 def _size(entry: AuditEntry) -> int:
-    return len(entry.model_dump_json())
+    return len(json.dumps(entry.model_dump(mode="json")))
 
 
 class Auditor:

@@ -1,5 +1,7 @@
 """A deletion of any size: its plan takes as many documents as it needs, and survives a crash like a small one."""
 
+import asyncio
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -64,6 +66,61 @@ async def test_a_plan_that_another_process_drops_while_it_is_written_is_written_
     read = await jobs.read_job(store, row)
     assert read is not None
     assert {name: read[name] for name in job} == job
+
+
+async def test_a_process_that_drops_a_plan_slowly_takes_nothing_from_the_next_one(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(jobs, "PART_BYTES", 2000)
+    store, job = memory.runtime.store, large_job(50)
+    upsert, delete, dropped, written = store.upsert, store.delete, asyncio.Event(), asyncio.Event()
+    writes, slow = ContextVar("writes", default=False), None  # the memory's worker may be the one that drops it
+
+    async def drop() -> None:
+        writes.set(False)
+        await finish_forgettings(store, memory.runtime.counters)
+
+    async def late(container: str, document: dict[str, Any]) -> Any:
+        nonlocal slow
+        if document["id"].endswith("_3") and slow is None:
+            slow = asyncio.create_task(drop())
+            await dropped.wait()
+        return await upsert(container, document)
+
+    async def waits(*given: Any) -> Any:
+        if not writes.get():
+            dropped.set()
+            await written.wait()
+        return await delete(*given)
+
+    monkeypatch.setattr(store, "upsert", late)
+    monkeypatch.setattr(store, "delete", waits)
+    writes.set(True)
+    await jobs.store_job(store, job)
+    written.set()
+    assert slow is not None
+    await slow
+    [row] = await jobs.jobs_of(store, "alice")
+    read = await jobs.read_job(store, row)
+    assert read is not None
+    assert {name: read[name] for name in job} == job
+    await jobs.end_job(store, read)
+    assert await store.count(MEMORIES) == 0
+
+
+async def test_a_plan_without_one_of_its_parts_is_done(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(jobs, "PART_BYTES", 2000)
+    store = memory.runtime.store
+    stored = await jobs.store_job(store, large_job(50))
+    await store.delete(MEMORIES, stored["parts"][0], ("alice", FORGOTTEN_THREAD))
+    assert await finish_forgettings(store, memory.runtime.counters) == 1
+    assert await store.count(MEMORIES) == 0  # and no record that names fewer memories than were deleted
+
+
+async def test_a_plan_waits_as_long_as_it_must(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(jobs, "PART_BYTES", 2000)
+    await jobs.store_job(memory.runtime.store, large_job(50))
+    assert await memory.runtime.store.query(MEMORIES, "SELECT c.id FROM c WHERE IS_DEFINED(c.ttl)") == []
 
 
 async def test_the_record_that_a_large_deletion_leaves_is_read_as_changes(

@@ -144,11 +144,12 @@ def test_the_actor_reaches_the_loop_of_the_synchronous_face(chat: ScriptedChat):
         assert [(entry.actor, entry.via) for entry in memory.user("alice").audit()] == [("ann", "cli")]
 
 
-async def test_entries_with_the_longest_ids_are_written(chat: ScriptedChat):
+@pytest.mark.parametrize("letter", ["x", "é"])
+async def test_entries_with_the_longest_ids_are_written(chat: ScriptedChat, letter: str):
     """A hundred writes of a hundred turns within a second: their ids have no room in one document."""
     async with opened(chat, audit_days=30) as memory:
         auditor = Auditor(memory.runtime.store, 30, delay=60.0)
-        ids = [f"{number}-".ljust(255, "x") for number in range(MOST_IDS)]
+        ids = [f"{number}-".ljust(255, letter) for number in range(MOST_IDS)]
         for _ in range(BATCH_OPERATIONS):
             auditor.note("alice", "add_many", changes=True, thread_id="t" * 255, ids=ids)
         entries = await auditor.entries("alice", None, 1000)

@@ -81,7 +81,7 @@ def create_app(
         mcp: How `/mcp` presents itself.
         explorer: Whether to serve the explorer under `/ui/`.
         stream_seconds: How long a stream of `/v1/events` lasts. With 0, it sends what is new and ends.
-        load: How many contexts and searches run at a time; by default any number.
+        load: How many contexts, searches and new turns it works on at a time; by default any number.
     """
     app = FastAPI(
         title="Agent Memory",

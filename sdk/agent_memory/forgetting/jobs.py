@@ -1,8 +1,8 @@
 """Jobs: the stored plan of a deletion, in as many documents as its ids need.
 
-The first document is the job; further ones hold the ids that have no room in it. The job is marked as whole when all
-are written. One that is not was left by a process that was killed while it planned: nothing is deleted yet, so the job
-is dropped. A job that is done loses its parts first: it may then be carried out again, which finds nothing to do.
+The first document is the job; further ones, its parts, hold the ids that have no room in it. The job names them, and is
+marked as whole when all are written. One that is not was left by a process that was killed while it planned: nothing is
+deleted yet, so the job is dropped. A job that is done loses its parts first, so one without a part is done.
 """
 
 from __future__ import annotations
@@ -19,13 +19,11 @@ from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import Document, Operation
-from agent_memory.store.ids import FORGOTTEN_THREAD
-from agent_memory.store.updates import racing, until_written
+from agent_memory.store.ids import FORGOTTEN_THREAD, new_turn_id
+from agent_memory.store.updates import LostRace, racing, until_written
 
 PART_BYTES = 1_000_000
 """The most bytes of JSON with ids in one document. Cosmos DB allows 2 MB a document (service limits)."""
-_PART_SECONDS = 30 * 24 * 3600
-"""After this time the store deletes a part, in case its job was dropped and it was not. Longer than a job waits."""
 _PARALLEL = 8
 
 
@@ -40,11 +38,18 @@ async def store_job(store: Store, job: Document) -> Document:
     async def attempt() -> Document:
         if not rest:
             return await store.create(MEMORIES, job)
-        begun = await store.create(MEMORIES, job | first | {"parts": len(rest), "whole": False})
-        for number, part in enumerate(rest):
-            await store.upsert(MEMORIES, _part(job, number) | part)
-        with racing():
-            return await store.replace(MEMORIES, begun | {"whole": True}, begun["_etag"])
+        # Each attempt has parts of its own: who drops an earlier one may still be deleting those.
+        key = new_turn_id()
+        ids = [f"{key}_{number}" for number in range(len(rest))]
+        begun = await store.create(MEMORIES, job | first | {"parts": ids, "whole": False})
+        for part_id, part in zip(ids, rest, strict=True):
+            await store.upsert(MEMORIES, _placed(job, part_id) | part)
+        try:
+            with racing():
+                return await store.replace(MEMORIES, begun | {"whole": True}, begun["_etag"])
+        except LostRace:
+            await _delete_parts(store, begun)
+            raise
 
     return await until_written(attempt, f"the deletion of {job['user_id']}") | job
 
@@ -59,11 +64,14 @@ async def read_job(store: Store, found: Document) -> Document | None:
         unchanged: Operation = ("delete", (job["id"],), {"if_match_etag": job["_etag"]})
         with contextlib.suppress(Conflict):  # it is whole now
             await store.batch(MEMORIES, partition, [unchanged])
-            await end_job(store, job)
+            await _delete_parts(store, job)
         return None
-    reads = (partial(store.read, MEMORIES, part_id, partition) for part_id in _part_ids(job))
+    reads = (partial(store.read, MEMORIES, part_id, partition) for part_id in job.get("parts", ()))
     for part in await a_few(reads, _PARALLEL):
-        _join(job, part or {})
+        if part is None:
+            await end_job(store, job)
+            return None
+        _join(job, part)
     return job
 
 
@@ -77,18 +85,17 @@ async def jobs_of(store: Store, user_id: str | None) -> list[Document]:
 
 async def end_job(store: Store, job: Document) -> None:
     """Deletes a job that is done."""
+    await _delete_parts(store, job)
+    await store.delete(MEMORIES, job["id"], (job["user_id"], FORGOTTEN_THREAD))
+
+
+async def _delete_parts(store: Store, job: Document) -> None:
     partition = (job["user_id"], FORGOTTEN_THREAD)
-    await a_few((partial(store.delete, MEMORIES, part_id, partition) for part_id in _part_ids(job)), _PARALLEL)
-    await store.delete(MEMORIES, job["id"], partition)
+    await a_few((partial(store.delete, MEMORIES, part_id, partition) for part_id in job.get("parts", ())), _PARALLEL)
 
 
-def _part_ids(job: Document) -> list[str]:
-    return [f"{job['id']}_{number}" for number in range(job.get("parts", 0))]
-
-
-def _part(job: Document, number: int) -> Document:
-    place = {"user_id": job["user_id"], "thread_id": job["thread_id"]}
-    return {**place, "id": f"{job['id']}_{number}", "type": "forgetting_part", "ttl": _PART_SECONDS}
+def _placed(job: Document, part_id: str) -> Document:
+    return {"id": part_id, "user_id": job["user_id"], "thread_id": job["thread_id"], "type": "forgetting_part"}
 
 
 def _parts(job: Document) -> Iterator[Document]:

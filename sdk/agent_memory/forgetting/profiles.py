@@ -133,7 +133,9 @@ def _held_up(profile: UserProfile, memories: Mapping[str, str]) -> UserProfile:
         for part in profile.memory_ids
     }
     content = render_profile(ProfileView.model_validate(view))
-    return profile.model_copy(update={**view, "content": content, "source_ids": list(memories), "memory_ids": ids})
+    noted = (source for source in profile.source_ids if source in memories)
+    sources = list(dict.fromkeys([*noted, *memories]))
+    return profile.model_copy(update={**view, "content": content, "source_ids": sources, "memory_ids": ids})
 
 
 def _holds_up(memory: str, line: str) -> bool:
