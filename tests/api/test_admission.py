@@ -1,6 +1,8 @@
 """Under load a server makes contexts wait for their turn, so that each is whole."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -10,6 +12,8 @@ from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory
 from agent_memory.api.admission import Admission, Busy, Load, Turns
+from agent_memory.api.credentials import ApiKeys, new_key
+from agent_memory.api.identity import Caller
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded
 from agent_memory.settings import RecallSettings
@@ -101,6 +105,37 @@ async def test_a_request_without_a_turn_is_asked_to_come_again(memory: AsyncMemo
         assert (await http.get("/v1/stats", headers=ann)).status_code == 200
 
 
+async def test_who_has_no_credentials_does_not_wait(memory: AsyncMemory):
+    key, entry = new_key("ann", user="ann")
+    full = Load(at_once=0, most_waiting=0)
+    async with client_of(memory, ApiKeys([entry]), load=full, rate_limit="2/minute") as http:
+        for path in ("/v1/context", "/v1/search", "/v1/threads/t/turns"):
+            for headers in ({}, {"x-api-key": "invented"}, {"authorization": "Bearer invented"}):
+                answer = await http.post(path, json={"query": "q"}, headers=headers)
+                assert (answer.status_code, answer.json()["error"]["code"]) == (401, "unauthenticated")
+                assert "www-authenticate" in answer.headers
+        hers = [await http.post("/v1/search", json={"query": "q"}, headers={"x-api-key": key}) for _ in range(3)]
+        assert [answer.status_code for answer in hers] == [503, 503, 429]
+
+
+async def test_a_caller_with_many_cookies_is_one_caller(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
+    key, entry = new_key("ann", user="ann")
+    waited: list[object] = []
+
+    @asynccontextmanager
+    async def turn(_: Turns, who: object) -> AsyncIterator[None]:
+        waited.append(who)
+        yield
+
+    monkeypatch.setattr(Turns, "turn", turn)
+    async with client_of(memory, ApiKeys([entry]), load=Load()) as http:
+        for number in range(3):
+            headers = {"x-api-key": key, "cookie": f"a={number}"}
+            assert (await http.post("/v1/search", json={"query": "q"}, headers=headers)).status_code == 200
+    assert len(waited) == 3
+    assert len(set(waited)) == 1
+
+
 async def test_a_client_that_has_gone_is_not_answered():
     asked: list[str] = []
 
@@ -119,7 +154,9 @@ async def test_a_client_that_has_gone_is_not_answered():
             await asyncio.sleep(0 if gone else 60)
             return {"type": "http.disconnect"}
 
-        await admission({"type": "http", "path": "/v1/context", "headers": []}, receive, lambda message: None)
+        known = {"caller": Caller("ann", "ann")}
+        scope = {"type": "http", "path": "/v1/context", "headers": [], "state": known}
+        await admission(scope, receive, lambda message: None)
 
     await asyncio.gather(request("first", gone=False), request("gone", gone=True), request("last", gone=False))
     assert asked == ["first", "last"]

@@ -2,7 +2,8 @@
 
 A context has a time limit, so many at once would all run out of time and lose parts. Instead a few requests run and the
 others wait for their turn: under load a context is slower, not poorer. Users take turns, so that one who asks much does
-not hold up the others. Who waits too long, or finds too many waiting, gets a 503 with `Retry-After`.
+not hold up the others. Who waits too long, or finds too many waiting, gets a 503 with `Retry-After`. Only callers with
+credentials wait, so nobody else can fill the line.
 """
 
 from __future__ import annotations
@@ -13,19 +14,17 @@ from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from agent_memory.api.credentials import KEY_HEADER
-from agent_memory.api.errors import error_response
+from agent_memory.api.errors import error_response, refusal_of
 from agent_memory.api.guard import replayed
-from agent_memory.api.identity import GROUP_HEADER, USER_HEADER
-from agent_memory.errors import StoreUnavailable
+from agent_memory.api.identity import GROUP_HEADER, USER_HEADER, caller_of
+from agent_memory.errors import AgentMemoryError, StoreUnavailable
 
 _IN_TURN = ("/context", "/context/stream", "/search", "/turns")
 """How the paths end whose requests take turns: those of every message. Others are rare, or last for minutes."""
-_WHO = (USER_HEADER, GROUP_HEADER, KEY_HEADER, "authorization", "cookie")
-"""The headers that tell users apart. Credentials are checked later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +119,21 @@ class Admission:
         self._turns = Turns(load)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes the request on when its turn comes, unless its client has gone by then."""
+        """Passes the request on when its turn comes, unless its client has gone by then. Refuses unknown callers."""
         if scope["type"] != "http" or not scope["path"].endswith(_IN_TURN):
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
         body = (await receive()).get("body", b"")  # the whole body, see `BodyLimit`
+        request = Request(scope, replayed(body, receive))
+        try:
+            caller = await caller_of(request)
+        except (HTTPException, AgentMemoryError) as error:
+            await refusal_of(error)(scope, receive, send)
+            return
+        who = (caller.name, *map(request.headers.get, (USER_HEADER, GROUP_HEADER)))
         gone = asyncio.ensure_future(receive())
         try:
-            async with self._turns.turn(tuple(map(headers.get, _WHO))):
+            async with self._turns.turn(who):
                 if not gone.done():
                     gone.cancel()
                     await self._app(scope, replayed(body, receive), send)

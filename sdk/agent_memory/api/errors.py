@@ -109,12 +109,25 @@ def response_to(error: AgentMemoryError) -> JSONResponse:
     return error_response(status, error.code, str(error), wait)
 
 
+def refusal_of(error: AgentMemoryError | HTTPException) -> JSONResponse:
+    """The answer to a request that met an error of ours or of the framework."""
+    if isinstance(error, AgentMemoryError):
+        return response_to(error)
+    code = _CODES.get(error.status_code, "http_error")
+    message = str(error.detail)
+    if message == _UNREADABLE:
+        why = "it is nested too deeply" if isinstance(error.__cause__, RecursionError) else error.__cause__
+        message = f"the body is not valid JSON: {why}"
+    return error_response(error.status_code, code, message, headers=dict(error.headers or {}))
+
+
 def add_error_handlers(app: FastAPI) -> None:
     """Lets an app answer every error in one form."""
 
     @app.exception_handler(AgentMemoryError)
-    async def ours(_: Request, error: AgentMemoryError) -> JSONResponse:
-        return response_to(error)
+    @app.exception_handler(HTTPException)
+    async def refused(_: Request, error: AgentMemoryError | HTTPException) -> JSONResponse:
+        return refusal_of(error)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -126,15 +139,6 @@ def add_error_handlers(app: FastAPI) -> None:
             return error_response(400, InvalidInput.code, f"the body is not valid JSON: {why}")
         place = ".".join(str(part) for part in problem["loc"])
         return error_response(400, InvalidInput.code, f"{place}: {problem['msg']}")
-
-    @app.exception_handler(HTTPException)
-    async def plain(_: Request, error: HTTPException) -> JSONResponse:
-        code = _CODES.get(error.status_code, "http_error")
-        message = str(error.detail)
-        if message == _UNREADABLE:
-            why = "it is nested too deeply" if isinstance(error.__cause__, RecursionError) else error.__cause__
-            message = f"the body is not valid JSON: {why}"
-        return error_response(error.status_code, code, message, headers=dict(error.headers or {}))
 
 
 class AnswerUnexpected:
