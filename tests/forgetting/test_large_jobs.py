@@ -10,7 +10,7 @@ from store_scan import scan
 from agent_memory import AsyncMemory
 from agent_memory.forgetting import jobs
 from agent_memory.forgetting.deletion import finish_forgettings
-from agent_memory.store import changes
+from agent_memory.store import changes, queries
 from agent_memory.store.changes import left_by
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.ids import FORGOTTEN_THREAD
@@ -40,7 +40,7 @@ async def test_a_plan_that_no_document_has_room_for_is_stored_and_read_whole(mem
     read = await jobs.read_job(store, row)
     for whole in (stored, read):
         assert whole is not None
-        assert {name: whole[name] for name in job} == job
+        assert {name: whole[name] for name in job} == job | {"type": jobs.IN_PARTS}
     await jobs.end_job(store, stored)
     assert await store.count(MEMORIES) == 0
     assert await jobs.read_job(store, row) is None
@@ -65,7 +65,7 @@ async def test_a_plan_that_another_process_drops_while_it_is_written_is_written_
     [row] = await jobs.jobs_of(store, "alice")
     read = await jobs.read_job(store, row)
     assert read is not None
-    assert {name: read[name] for name in job} == job
+    assert {name: read[name] for name in job} == job | {"type": jobs.IN_PARTS}
 
 
 async def test_a_process_that_drops_a_plan_slowly_takes_nothing_from_the_next_one(
@@ -103,7 +103,7 @@ async def test_a_process_that_drops_a_plan_slowly_takes_nothing_from_the_next_on
     [row] = await jobs.jobs_of(store, "alice")
     read = await jobs.read_job(store, row)
     assert read is not None
-    assert {name: read[name] for name in job} == job
+    assert {name: read[name] for name in job} == job | {"type": jobs.IN_PARTS}
     await jobs.end_job(store, read)
     assert await store.count(MEMORIES) == 0
 
@@ -115,6 +115,31 @@ async def test_a_plan_without_one_of_its_parts_is_done(memory: AsyncMemory, monk
     await store.delete(MEMORIES, stored["parts"][0], ("alice", FORGOTTEN_THREAD))
     assert await finish_forgettings(store, memory.runtime.counters) == 1
     assert await store.count(MEMORIES) == 0  # and no record that names fewer memories than were deleted
+
+
+async def test_an_earlier_version_leaves_a_plan_in_parts_alone(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
+    """It would delete what the first document names, and then the document."""
+    monkeypatch.setattr(jobs, "PART_BYTES", 2000)
+    store = memory.runtime.store
+
+    def given(listing: str) -> dict[str, int]:
+        return {"since": 0, "until": 2**40, "limit": 10} if "@limit" in listing else {}
+
+    earlier = (
+        'SELECT c.id, c.user_id, c.popped FROM c WHERE c.type = "forgetting"',
+        'SELECT TOP @limit c.id, c.user_id FROM c WHERE c.type = "forgetting" AND c._ts >= @since AND c._ts < @until',
+    )
+    ours = (queries.FORGETTINGS, queries.FORGETTINGS_LEFT)
+    small = await jobs.store_job(store, large_job(1))
+    for listing in (*earlier, *ours):
+        [row] = await store.query(MEMORIES, listing, **given(listing))
+        assert row["id"] == small["id"]
+    await jobs.end_job(store, small)
+    await jobs.store_job(store, large_job(50))
+    assert [await store.query(MEMORIES, listing, **given(listing)) for listing in earlier] == [[], []]
+    for listing in ours:
+        [row] = await store.query(MEMORIES, listing, **given(listing))
+        assert row["id"] == "forgetting_1"
 
 
 async def test_a_plan_waits_as_long_as_it_must(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):

@@ -3,6 +3,9 @@
 The first document is the job; further ones, its parts, hold the ids that have no room in it. The job names them, and is
 marked as whole when all are written. One that is not was left by a process that was killed while it planned: nothing is
 deleted yet, so the job is dropped. A job that is done loses its parts first, so one without a part is done.
+
+A job with parts has a type of its own. Earlier versions know no parts: they would delete what the first document names
+and drop the rest. They do not look for this type, so the job waits for a process of this version.
 """
 
 from __future__ import annotations
@@ -22,6 +25,9 @@ from agent_memory.store.documents import Document, Operation
 from agent_memory.store.ids import FORGOTTEN_THREAD, new_turn_id
 from agent_memory.store.updates import LostRace, racing, until_written
 
+IN_PARTS = "forgetting_in_parts"
+"""The type of a job with parts."""
+
 PART_BYTES = 1_000_000
 """The most bytes of JSON with ids in one document. Cosmos DB allows 2 MB a document (service limits)."""
 _PARALLEL = 8
@@ -34,6 +40,8 @@ async def store_job(store: Store, job: Document) -> Document:
         StoreUnavailable: if others keep dropping it before it is whole.
     """
     first, *rest = _parts(job)
+    if rest:
+        job = job | {"type": IN_PARTS}
 
     async def attempt() -> Document:
         if not rest:

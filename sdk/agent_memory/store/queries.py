@@ -216,7 +216,8 @@ TOMBSTONES_OF_TURNS = (
     "SELECT c.at, c.turn, c.said, c.place FROM c WHERE c.type = 'tombstone'"
     " AND (ARRAY_CONTAINS(@turns, c.turn) OR ARRAY_CONTAINS(@said, c.said) OR IS_DEFINED(c.place))"
 )
-FORGETTINGS = 'SELECT c.id, c.user_id, c.popped FROM c WHERE c.type = "forgetting"'
+_FORGETTING = 'c.type IN ("forgetting", "forgetting_in_parts")'
+FORGETTINGS = f"SELECT c.id, c.user_id, c.popped FROM c WHERE {_FORGETTING}"
 FORGETTING_DONE = 'SELECT TOP 1 c.at, c.named.type FROM c WHERE c.type = "forgotten" AND c.named.hash = @named'
 
 # For forgetting: everything of a user, whatever its status.
@@ -338,7 +339,7 @@ INTENTS_LEFT = (
     "SELECT TOP @limit c.user_id, c.thread_id, c.step FROM c"
     f' WHERE c.type = "cursor" AND IS_DEFINED(c.extra.intents) AND {_SLICE}'
 )
-FORGETTINGS_LEFT = f'SELECT TOP @limit c.id, c.user_id FROM c WHERE c.type = "forgetting" AND {_SLICE}'
+FORGETTINGS_LEFT = f"SELECT TOP @limit c.id, c.user_id FROM c WHERE {_FORGETTING} AND {_SLICE}"
 ERASURES_LEFT = f'SELECT TOP @limit c.of AS user_id FROM c WHERE c.type = "erasure" AND {_SLICE}'
 EXTRACTING_USERS = f'SELECT TOP @limit c.user_id FROM c WHERE c.type = "cursor" AND c.step = "extract" AND {_SLICE}'
 UNTOLD_OF_USERS = f"SELECT TOP @limit c.user_id FROM c WHERE IS_STRING(c.untold_since) AND {_SLICE}"
