@@ -229,6 +229,40 @@ async def test_requests_in_one_piece_are_answered_in_their_order(memory: AsyncMe
         assert statuses(said) == [200, 404]
 
 
+async def test_requests_are_not_read_long_before_they_are_answered(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+):
+    """A client that sent them faster than they were answered filled the memory, and needed no credentials for it."""
+    held, inherited = [0], server._Connection.data_received
+
+    def data_received(connection: Any, data: bytes) -> None:
+        inherited(connection, data)
+        held.append(len(connection.conn.trailing_data[0]))
+
+    monkeypatch.setattr(server._Connection, "data_received", data_received)
+    one = request("GET /health HTTP/1.1", close=False)
+    async with serving(memory) as url:
+        host, _, port = url.removeprefix("http://").partition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(one * 50_000)
+        said = b""
+        while said.count(b"HTTP/1.1 200") < 100:
+            said += await reader.read(65536)
+        writer.transport.abort()
+    assert 0 < max(held) < 1_000_000
+
+
+async def test_many_requests_in_one_piece_are_all_answered(memory: AsyncMemory):
+    """More than are read ahead."""
+    async with serving(memory) as url:
+        many = request("GET /nowhere HTTP/1.1", f"x-long: {'a' * 1000}", close=False) * 500 + request("GET / HTTP/1.1")
+        host, _, port = url.removeprefix("http://").partition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(many)
+        assert statuses(await reader.read()) == [404] * 500 + [200]
+        writer.close()
+
+
 @pytest.mark.parametrize(
     ("lines", "status"),
     [

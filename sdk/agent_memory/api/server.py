@@ -8,8 +8,10 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
+import h11
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agent_memory.errors import ConfigurationError
@@ -67,6 +69,22 @@ def server_config(app: FastAPI) -> uvicorn.Config:
     )
 
 
+class _Flow(FlowControl):
+    """uvicorn's control of reading, which reads nothing more while many bytes wait for the answer before them.
+
+    uvicorn itself reads on at each of a client's requests, however many more of them it has read already.
+    """
+
+    def __init__(self, transport: asyncio.Transport, conn: h11.Connection) -> None:
+        super().__init__(transport)
+        self._conn = conn
+
+    def resume_reading(self) -> None:
+        """Reads on, unless much of what was read still waits."""
+        if self.read_paused and len(self._conn.trailing_data[0]) <= HIGH_WATER_LIMIT:
+            super().resume_reading()
+
+
 class _Connection(H11Protocol):
     """uvicorn's connection, closed if the client sends no head of a request in time, or does not read the answer.
 
@@ -79,6 +97,7 @@ class _Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         """Waits for the first request."""
         super().connection_made(transport)
+        self.flow = _Flow(transport, self.conn)
         self._await_head()
 
     def data_received(self, data: bytes) -> None:
