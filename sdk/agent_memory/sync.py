@@ -583,7 +583,8 @@ class UserScope(Scope):
         after it was said stays forgotten. Processed turns are not processed again. The receipt counts what was left
         out. `refused`: memories that the tier has no room for. `screened`: summaries that hold a secret or an
         instruction to a model; they are rebuilt. `unwanted`: what denied categories, or switches of the user or of
-        a thread, forbid.
+        a thread, forbid. Procedures that no user said wait for review. A member of a group imports no names of others:
+        what the file says about who wrote something is kept for the member, and dropped for others.
 
         Args:
             lines: The lines; for example an open file.

@@ -5,7 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from agent_memory.language.offline import reconcile
 from agent_memory.language.offline.profile import MOST, profile
+from agent_memory.language.offline.reconcile import Statement
 from agent_memory.language.offline.summarize import MOST_POINTS, summarize
 from agent_memory.language.tasks import (
     FactView,
@@ -145,6 +147,26 @@ def test_points_are_bounded_and_nothing_is_said_twice() -> None:
     points = summarize(SummarizeInput(turns=turns(rows))).key_points
     assert len(points) == len(set(points)) == MOST_POINTS
     assert points[-1] == "My cousin Ana19 works at Company19."
+
+
+def test_of_many_lines_before_only_some_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is compared with all others. A file of 36 kB with 3,000 points kept a processor busy for minutes."""
+    read: list[str] = []
+
+    def counted(fact: FactView) -> Statement:
+        read.append(fact.content)
+        return reconcile.read(fact)
+
+    monkeypatch.setattr("agent_memory.language.offline.summarize.read", counted)
+    monkeypatch.setattr("agent_memory.language.offline.profile.read", counted)
+    many = [f"The box {number} is here." for number in range(3000)]
+    told = summarize(SummarizeInput(earlier=SummaryView(key_points=many, decisions=many), turns=turns()))
+    assert "The budget for the Hawaii trip is now $15,000." in told.key_points
+    assert 200 < len(read) < 300
+    read.clear()
+    known = FactView(ref="f", kind="fact", content="I live in Oslo", said_at=WHEN)
+    assert "I live in Oslo" in str(profile(ProfileInput(earlier=ProfileView(personal=many), facts=[known])))
+    assert 100 < len(read) < 110
 
 
 def test_a_merge_of_nothing_changes_nothing() -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Annotated, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
 
 
 def as_utc(value: datetime) -> datetime:
@@ -72,6 +72,13 @@ def content_hash(text: str) -> str:
 
 
 UtcTime = Annotated[datetime, AfterValidator(as_utc), PlainSerializer(iso, return_type=str, when_used="json")]
+
+MOST = 2**53 - 1
+"""The largest count. Every reader of JSON knows it exactly (RFC 8259, 6)."""
+LONGEST = 2**31 - 1
+"""The longest time to live in seconds (Azure Cosmos DB)."""
+Count = Annotated[int, Field(ge=0, le=MOST)]
+Ttl = Annotated[int, Field(gt=0, le=LONGEST)]
 
 
 class Model(BaseModel):

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from agent_memory.models.base import Model, Usage, UtcTime, day, now, one_line
+from agent_memory.models.base import Count, Model, Usage, UtcTime, day, now, one_line
 from agent_memory.models.talk import Role, Turn
 
 MemoryType = Literal["fact", "episodic", "procedural", "reflection", "document", "static"]
@@ -83,7 +83,7 @@ class Memory(Model):
     embedding_model: str | None = None
     model: str | None = Field(default=None, description="The model that derived it.")
     prompt_version: str | None = None
-    access_count: int = 0
+    access_count: Count = 0
     last_accessed_at: UtcTime | None = None
 
     @property

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self, cast, get_args
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from agent_memory.models.base import Model, UtcTime
+from agent_memory.models.base import Count, Model, Ttl, UtcTime
 from agent_memory.models.parts import Parts, text_of_parts
 
 Role = Literal["user", "agent", "tool", "system"]
@@ -42,7 +42,7 @@ class TurnInput(Model):
     agent_id: str | None = None
     project_id: str | None = None
     run_id: str | None = None
-    ttl: int | None = Field(default=None, gt=0, description="Seconds until it is deleted; None: the store's setting.")
+    ttl: Ttl | None = Field(default=None, description="Seconds until it is deleted; None: the store's setting.")
     backfill: bool | None = Field(
         default=None, description="True: imported, so it may wait; the function app processes live turns first."
     )
@@ -71,7 +71,7 @@ class Turn(Model):
     project_id: str | None = None
     run_id: str | None = None
     contributor_id: str | None = Field(default=None, description="In a group: the member who wrote it.")
-    ttl: int | None = Field(default=None, gt=0, description="Seconds after the write until the turn is deleted.")
+    ttl: Ttl | None = Field(default=None, description="Seconds after the write until the turn is deleted.")
     off_record: bool | None = Field(
         default=None, description="True: written while memory was switched off, so nothing is ever derived from it."
     )
@@ -106,7 +106,7 @@ class ThreadSummary(Model):
     decisions: list[str] = Field(default_factory=list)
     open_issues: list[str] = Field(default_factory=list)
     next_steps: list[str] = Field(default_factory=list)
-    turn_count: int = 0
+    turn_count: Count = 0
     covers_from: UtcTime | None = None
     covers_to: UtcTime | None = None
     project_ids: list[str] | None = Field(

@@ -25,6 +25,7 @@ from functools import cache
 
 from agent_memory.errors import InvalidInput, QuotaExceeded
 from agent_memory.models import Memory, as_utc, iso, now
+from agent_memory.models.base import LONGEST
 from agent_memory.rules.switches import Rules
 from agent_memory.store import queries
 from agent_memory.store.client import Store
@@ -38,8 +39,6 @@ from agent_memory.text.stems import stem
 from agent_memory.text.terms import is_unspaced
 
 SECONDS_PER_DAY = 86_400
-LONGEST = 2**31 - 1
-"""The longest time to live, in seconds (Azure Cosmos DB, time to live)."""
 TYPES = ("fact", "episodic", "procedural", "reflection")
 
 

@@ -33,7 +33,8 @@ from agent_memory.store.ids import DOCUMENTS_THREAD, USER_THREAD, check_id
 from agent_memory.store.scope_documents import change_settings, read_document, scope_settings
 from agent_memory.store.static import refuse_static
 from agent_memory.transfer.export import export_part
-from agent_memory.transfer.importing import Importer, batches
+from agent_memory.transfer.importing import Importer
+from agent_memory.transfer.lines import batches
 
 
 class UserControls(Scope):
@@ -198,7 +199,8 @@ class UserControls(Scope):
         after it was said stays forgotten. Processed turns are not processed again. The receipt counts what was left
         out. `refused`: memories that the tier has no room for. `screened`: summaries that hold a secret or an
         instruction to a model; they are rebuilt. `unwanted`: what denied categories, or switches of the user or of
-        a thread, forbid.
+        a thread, forbid. Procedures that no user said wait for review. A member of a group imports no names of others:
+        what the file says about who wrote something is kept for the member, and dropped for others.
 
         Args:
             lines: The lines; for example an open file.
@@ -212,7 +214,7 @@ class UserControls(Scope):
         """
         rules = await self._rules()
         rules.require_enabled()
-        importer = Importer(self._runtime.tools, self.user_id, rules)
+        importer = Importer(self._runtime.tools, self.user_id, rules, self.member)
         async for batch in batches(lines):
             await importer.take(batch)
             if progress is not None:

@@ -14,8 +14,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -41,20 +40,17 @@ from agent_memory.models import (
 )
 from agent_memory.rules.keeping import check_retention, room_left, with_retention
 from agent_memory.rules.switches import Rules, read_rules
-from agent_memory.screening.screen import is_clean, screen_aside
+from agent_memory.screening.screen import MOST_ENTRIES, entries_of, is_clean, screen_aside
 from agent_memory.steps.gather import Tools
 from agent_memory.store import queries
 from agent_memory.store.changes import STORED_AT
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.cursors import cursor_move, read_cursor
-from agent_memory.store.documents import in_batches, problem_of, read_json, to_document
+from agent_memory.store.documents import in_batches, problem_of, to_document
 from agent_memory.store.ids import (
-    DOCUMENTS_THREAD,
-    PROCEDURES_THREAD,
     USER_SUMMARY_THREAD,
-    USER_THREAD,
     check_id,
-    check_memory_id,
+    check_new_ids,
     state_id,
     summary_id,
     user_summary_id,
@@ -62,37 +58,23 @@ from agent_memory.store.ids import (
 from agent_memory.store.scope_documents import change_settings, read_document, says_something, scope_settings
 from agent_memory.store.turns import write_turns
 from agent_memory.store.updates import racing, until_written
-from agent_memory.transfer.export import FORMAT, VERSION
+from agent_memory.transfer.lines import Batch, check_header, check_memory
 from agent_memory.transfer.live_view import begin_view, leave_view
 
-LINES_AT_ONCE = 100
-"""Lines that are embedded and written together."""
-KINDS = ("header", "settings", "memory", "thread", "turn", "summary", "state", "user_summary")
-"""The types of lines."""
 M = TypeVar("M", bound=Model)
-Line = dict[str, Any]
-
-
-@dataclass(slots=True)
-class Batch:
-    """Consecutive lines of one kind. Turns come with the line that announces their thread."""
-
-    kind: str
-    first: int
-    lines: list[Line] = field(default_factory=list)
-    thread: Line = field(default_factory=dict)
 
 
 class Importer:
-    """Brings the lines of an export into the store of one user."""
+    """Brings the lines of an export into the store of one user, or of a group for one `member`."""
 
-    def __init__(self, tools: Tools, user_id: str, rules: Rules) -> None:
+    def __init__(self, tools: Tools, user_id: str, rules: Rules, member: str | None = None) -> None:
         self._store = tools.store
         self._rules = rules
         self._policy = tools.policy
         self._embeddings = for_writing(tools.embeddings)
         self._state_seconds = tools.limits.state_ttl_seconds
         self._user_id = user_id
+        self._member = member
         self._known_rules: dict[str | None, Rules] = {}
         self._brought: set[str | None] = set()
         self.receipt = ImportReceipt()
@@ -120,9 +102,8 @@ class Importer:
             raise InvalidInput(f"lines {batch.first} and following: {problem_of(error)}") from error
 
     async def _header(self, batch: Batch) -> None:
-        [header] = batch.lines[:1]
-        if header.get("format") != FORMAT or header.get("version") != VERSION:
-            raise InvalidInput(f"line {batch.first}: not an export of format {FORMAT}, version {VERSION}")
+        for number, header in enumerate(batch.lines, batch.first):
+            check_header(header, number)
 
     async def _settings(self, batch: Batch) -> None:
         for line in batch.lines:
@@ -145,7 +126,7 @@ class Importer:
     async def _memories(self, batch: Batch) -> None:
         read = [self._read(Memory, line | {"type": line.get("memory_type")}) for line in batch.lines]
         for memory in read:
-            _check(memory)
+            check_memory(memory)
         ids = [memory.id for memory in read]
         there = set(await self._store.query(MEMORIES, queries.IDS_THAT_EXIST, (self._user_id,), ids=ids))
         new = [memory for memory in read if memory.id not in there and not memory.is_expired]
@@ -191,7 +172,7 @@ class Importer:
         kept = (await screen_aside([memory], rules, self._policy)).memories if rules.recall else []
         if not kept:
             _count(self.receipt.unwanted, "memory")
-        return kept
+        return [_waiting(one) if one.type == "procedural" and one.source != "user" else one for one in kept]
 
     async def _rules_of(self, thread_id: str) -> Rules:
         """What the settings of this store allow in a thread; in a reserved thread, what those of the user allow."""
@@ -224,7 +205,7 @@ class Importer:
         gone = await sent_again(self._store, turns)
         gone |= await forgotten_turns(self._store, self._embeddings, self._user_id, turns)
         _count(self.receipt.forgotten, "turn", len(gone))
-        waiting = set(batch.thread.get("unprocessed", ()))
+        waiting = batch.waiting
         rules = await self._rules_of(thread_id)
         kept = [turn for turn in turns if turn.id not in gone]
         if not rules.keep_turns:
@@ -247,10 +228,10 @@ class Importer:
     async def _summaries(self, batch: Batch) -> None:
         for line in batch.lines:
             summary = self._read(ThreadSummary, line)
-            check_id(summary.thread_id, "thread_id")
+            check_new_ids(thread_id=check_id(summary.thread_id, "thread_id"))
             summary = summary.model_copy(update={"id": summary_id(self._user_id, summary.thread_id)})
             if await self._create_embedded("summary", summary, SummaryView, summary.thread_id):
-                waiting = set(batch.thread.get("unprocessed", ()))
+                waiting = batch.waiting
                 rows = await self._store.query(TURNS, queries.EVERY_TURN, (self._user_id, summary.thread_id))
                 done = [row["id"] for row in rows if row["id"] not in waiting]
                 await self._cover(SUMMARIES, "summarize", summary.thread_id, done)
@@ -258,7 +239,7 @@ class Importer:
     async def _states(self, batch: Batch) -> None:
         for line in batch.lines:
             state = self._read(ThreadState, line)
-            check_id(state.thread_id, "thread_id")
+            check_new_ids(thread_id=check_id(state.thread_id, "thread_id"))
             state = state.model_copy(update={"id": state_id(self._user_id, state.thread_id)})
             if await self._is_wanted("state", state.thread_id, state.updated_at, state.state):
                 await self._create("state", SUMMARIES, to_document(state) | {"ttl": self._state_seconds})
@@ -284,15 +265,15 @@ class Importer:
         """Whether a summary, state or profile may be imported. If not, this store rebuilds it if its settings allow.
 
         It is refused if anything was forgotten after it was made, because it may mention that. It is refused if it
-        holds a secret, an order to a model or a forbidden topic, because nobody reviews it. It is refused if a switch
-        is off.
+        holds a secret, an order to a model or a forbidden topic, because nobody reviews it, or more entries than any
+        that is made here. It is refused if a switch is off.
         """
         rules = await self._rules_of(thread_id)
         if not rules.derive:
             _count(self.receipt.unwanted, kind)
         elif await forgotten_after(self._store, self._user_id, made, self._embeddings.model_id):
             _count(self.receipt.forgotten, kind)
-        elif not await aside(is_clean, said, rules, self._policy):
+        elif entries_of(said)[0] > MOST_ENTRIES or not await aside(is_clean, said, rules, self._policy):
             _count(self.receipt.screened, kind)
         else:
             return True
@@ -334,53 +315,19 @@ class Importer:
 
     def _read(self, model: type[M], line: Mapping[str, Any]) -> M:
         fields = {name: value for name, value in line.items() if name in model.model_fields}
+        if self._member is not None and fields.get("contributor_id") != self._member:
+            fields.pop("contributor_id", None)  # a member of a group cannot say what another one said
         return model.model_validate(fields | {"user_id": self._user_id})
+
+
+def _waiting(memory: Memory) -> Memory:
+    """A procedure that no user said, as it comes from talk: it waits until a person approves it."""
+    return memory if memory.status != "active" else memory.model_copy(update={"status": "candidate"})
 
 
 def _same(ours: ScopeSettings, theirs: ScopeSettings) -> bool:
     version = {"updated_at", "etag", "off_by"}
     return ours.model_dump(exclude=version) == theirs.model_dump(exclude=version)
-
-
-async def batches(lines: Iterable[str]) -> AsyncIterator[Batch]:
-    """Groups the lines of an export. Raises InvalidInput: at a line that is no JSON object, or of no known type."""
-    thread: Line = {}
-    batch: Batch | None = None
-    for number, text in enumerate(lines, 1):
-        if not text.strip():
-            continue
-        line = read_json(text, f"line {number}")
-        kind = line.get("type") if isinstance(line, dict) else None
-        if kind not in KINDS:
-            raise InvalidInput(f"line {number}: not a line of an export: {text.strip():.60}")
-        if batch is None and kind != "header":
-            raise InvalidInput(f"line {number}: an export begins with its header")
-        if kind == "thread":
-            thread = line
-        if batch is not None and (kind != batch.kind or len(batch.lines) == LINES_AT_ONCE):
-            if batch.kind != "thread":
-                yield batch
-            batch = None
-        if batch is None:
-            batch = Batch(kind, number, thread=thread)
-        batch.lines.append(line)
-    if batch is not None and batch.kind != "thread":
-        yield batch
-
-
-def _check(memory: Memory) -> None:
-    """Refuses a memory whose id, thread or type could take the place of a document that steps need.
-
-    Raises:
-        InvalidInput: if the id, the thread or the type is reserved.
-    """
-    check_memory_id(memory.id)
-    if memory.thread_id not in (USER_THREAD, PROCEDURES_THREAD, DOCUMENTS_THREAD):
-        check_id(memory.thread_id, "thread_id")
-    if (memory.type == "document") != (memory.thread_id == DOCUMENTS_THREAD):
-        raise InvalidInput(f"memory {memory.id:.60}: type {memory.type} is not allowed in {memory.thread_id:.60}")
-    if memory.type == "static" or memory.kind == "chunk":
-        raise InvalidInput(f"memory {memory.id:.60}: type {memory.kind or memory.type} cannot be imported")
 
 
 def _count(counts: dict[str, int], kind: str, number: int = 1) -> None:

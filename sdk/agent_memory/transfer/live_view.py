@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agent_memory.models.base import Model
+from agent_memory.models.base import Count, Model
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import SUMMARIES, TURNS
@@ -25,7 +25,7 @@ class ExportedView(Model):
 
     through: Position
     cleared: Position
-    retired: int
+    retired: Count
     left: list[str]
 
 

@@ -18,6 +18,9 @@ from agent_memory.text.patterns import bounded, either, linear
 
 MOST = 5
 """Lines of a section. The whole profile has a bound of its own (`steps.profile`)."""
+_MOST_READ = 100
+"""The most lines of a section of the profile before: each is compared with all others. A model, or an imported file,
+may give many."""
 _VITAL = 0.75
 """What `importance_of` gives to health. A choice."""
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
@@ -62,7 +65,7 @@ def profile(data: ProfileInput) -> ProfileOutput:
             _add(sections[section_of(statement)], statement)
         told |= subjects
     for section in SECTIONS:
-        for line in getattr(earlier, section):
+        for line in getattr(earlier, section)[:_MOST_READ]:
             statement = read(FactView(ref="earlier", kind="fact", content=line, said_at=_LONG_AGO))
             abroad = _subjects(statement) if statement.abroad else set()
             is_gone = any(_says(statement, other) for other in gone) or (abroad and abroad <= told)

@@ -25,6 +25,9 @@ from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import bounded, linear
 
 MOST_POINTS = 8
+_MOST_READ = 100
+"""The most points, and the most decisions, of the summary before: each is compared with all others. A model, or an
+imported file, may give many."""
 MOST_OPEN = 6
 _FEWEST_OPEN, _MOST_OF = 2, 0.6
 """Stems of an open point, and the share of them that tells that it is done. A choice."""
@@ -90,6 +93,9 @@ class Said(NamedTuple):
 def summarize(data: SummarizeInput) -> SummarizeOutput:
     """Merges new turns into a thread's summary."""
     earlier, turns = data.earlier or SummaryView(), data.turns
+    earlier = earlier.model_copy(
+        update={"key_points": earlier.key_points[:_MOST_READ], "decisions": earlier.decisions[-_MOST_READ:]}
+    )
     start = min([*(turn.created_at for turn in turns[:1]), *(one.said_at for one in data.corrections)], default=_EPOCH)
     memories = [
         (turn, memory)
