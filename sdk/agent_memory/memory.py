@@ -7,18 +7,17 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from azure.cosmos.aio import CosmosClient
 from pydantic import SecretStr
 
 from agent_memory.backend import StoreBackend
 from agent_memory.errors import ConfigurationError
-from agent_memory.extras import how_to_install
 from agent_memory.language import defaults
 from agent_memory.language.current import CurrentEmbeddings
 from agent_memory.language.offline import OfflineChat
 from agent_memory.language.roles import model_of
 from agent_memory.language.tasks import RECONCILE, ChatModel, EmbeddingModel
 from agent_memory.models import MemoryConfig
+from agent_memory.opening import cosmos_store, local_store
 from agent_memory.operators import MemoryOperator
 from agent_memory.processing.worker import Progress
 from agent_memory.rules.switches import Asked
@@ -26,9 +25,8 @@ from agent_memory.runtime import Runtime
 from agent_memory.scopes import AsyncGroupScope, AsyncStaticScope, AsyncUserScope
 from agent_memory.settings import DEFAULT_CADENCE, Cadence, Environment, Limits, PolicySettings, RecallSettings, Webhook
 from agent_memory.steps.gather import Tools
-from agent_memory.store.client import Store, check_account, default_credential
+from agent_memory.store.client import Store
 from agent_memory.store.documents import validated
-from agent_memory.telemetry import STORE_REQUESTS
 from agent_memory.text.tokens import TiktokenCounter, TokenCounter
 
 if TYPE_CHECKING:
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("agent_memory")
 
-LOCAL_DATABASE = "ai_memory"
 OFFLINE_CANDIDATES = 500
 """How many facts one reconciliation by rules compares. Rules cost no tokens, so it is more than for a model."""
 
@@ -108,54 +105,14 @@ class AsyncMemory(MemoryOperator):
         Raises:
             ConfigurationError: if the file cannot be opened as a store, or a package of the extra `local` is missing.
         """
-        try:
-            from embedded_cosmos import AsyncTransport, CosmosError, Engine, EngineFileInUse
-        except ImportError as error:
-            raise ConfigurationError(
-                f"the embedded engine needs the extra 'local' ({error}): {how_to_install('local')}"
-            ) from error
-        file = None if path is None or os.fspath(path) == ":memory:" else os.fspath(path)
-        try:
-            engine = Engine(file, upgrade_later=True)
-        except CosmosError as error:
-            refused = ConfigurationError(f"cannot open {path}: {error.message}")
-            if isinstance(error, EngineFileInUse):
-                refused.add_note(
-                    f"to use it from several programs, start: agent-memory serve --store {path}; then open the URL that"
-                    " it prints, with Memory.remote(URL), instead of the file"
-                )
-            raise refused from error
-
-        def upgrade() -> None:
-            try:
-                engine.upgrade()
-            except CosmosError as error:
-                raise ConfigurationError(f"cannot open {path}: {error.message}") from error
-
-        def connect() -> CosmosClient:
-            # The engine has one copy of the data, so no request needs to say what the session has seen.
-            return CosmosClient(
-                engine.url,
-                engine.credential,
-                consistency_level="Eventual",
-                transport=AsyncTransport(engine),
-                logger=STORE_REQUESTS,
-            )
-
         chat = chat_model or defaults.default_chat()
         reconciles = model_of(chat, RECONCILE)
         if limits is None and reconciles is not None and reconciles.model_id == OfflineChat.MODEL_ID:
             limits = Limits(reconcile_candidates=OFFLINE_CANDIDATES)
         recall = recall or RecallSettings()
+        opened = local_store(path, marks_changes=recall.caches)
         return cls(
-            Store(
-                connect,
-                LOCAL_DATABASE,
-                name=file or "embedded",
-                marks_changes=recall.caches,
-                file=None if file is None else engine,
-                alone=True,
-            ),
+            opened.store,
             chat_model=chat,
             embedding_model=embedding_model or defaults.default_embeddings(),
             cadence=cadence or DEFAULT_CADENCE,
@@ -166,8 +123,8 @@ class AsyncMemory(MemoryOperator):
             policy=policy,
             webhook=webhook,
             tokens=tokens,
-            on_checked=upgrade,
-            on_close=engine.close,
+            on_checked=opened.upgrade,
+            on_close=opened.close,
         )
 
     @classmethod
@@ -213,15 +170,11 @@ class AsyncMemory(MemoryOperator):
         Raises:
             ConfigurationError: if the URL or the key is invalid.
         """
-        check_account(endpoint, credential)
-        actual: Any = credential if credential is not None else default_credential()
-
-        def connect() -> CosmosClient:
-            return CosmosClient(endpoint, actual, connection_verify=connection_verify, logger=STORE_REQUESTS)
-
         recall = recall or RecallSettings()
         return cls(
-            Store(connect, database, name=database, marks_changes=recall.caches),
+            cosmos_store(
+                endpoint, credential, database, connection_verify=connection_verify, marks_changes=recall.caches
+            ),
             chat_model=chat_model,
             embedding_model=embedding_model,
             cadence=cadence or DEFAULT_CADENCE,

@@ -557,7 +557,7 @@ async def test_a_topic_may_have_any_number_of_words(memory: AsyncMemory, words: 
 
 
 async def test_many_figures_are_looked_for_in_parts(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("agent_memory.forgetting.selection.WORDS_AT_ONCE", 3)
+    monkeypatch.setattr("agent_memory.forgetting.corpus.WORDS_AT_ONCE", 3)
     await tell(memory, "t1", "The invoice has the number 481516 and the account 991723.")
     await tell(
         memory, "t2", "We paid 481,516 today.", "Nobody answered at 991,723.", "The parrot is called Polly.", day=1
@@ -567,10 +567,10 @@ async def test_many_figures_are_looked_for_in_parts(memory: AsyncMemory, monkeyp
 
 
 async def test_the_work_for_a_topic_grows_with_what_repeats_it(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
-    from agent_memory.forgetting.selection import Corpus
+    from agent_memory.forgetting.corpus import Corpus
 
-    for name, value in {"SEARCHED": 5, "EMBEDDED": 2, "WORDS_AT_ONCE": 50}.items():
-        monkeypatch.setattr(f"agent_memory.forgetting.selection.{name}", value)
+    for name, value in {"selection.SEARCHED": 5, "selection.EMBEDDED": 2, "corpus.WORDS_AT_ONCE": 50}.items():
+        monkeypatch.setattr(f"agent_memory.forgetting.{name}", value)
     monkeypatch.setattr("agent_memory.forgetting.deletion.NAMED_AT_ONCE", 3)
     looked_for: list[str] = []
     nearest, says = Corpus.nearest, Corpus._content_says

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from agent_memory import AsyncMemory, Cadence
+from agent_memory.forgetting.corpus import open_corpus
 from agent_memory.forgetting.plan import plan_claim
-from agent_memory.forgetting.selection import open_corpus, select_id
+from agent_memory.forgetting.selection import select_id
 from agent_memory.forgetting.tombstones import Forgotten, Place, Said, of_words
 from agent_memory.language.defaults import default_embeddings
 from agent_memory.models import now

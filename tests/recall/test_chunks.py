@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from agent_memory import AsyncMemory
-from agent_memory.forgetting.selection import stand_ins
+from agent_memory.forgetting.corpus import stand_ins
 from agent_memory.models import Memory, Turn, now
 from agent_memory.recall.fusion import Candidate, rank
 from agent_memory.recall.relevance import Talk, repeats_question

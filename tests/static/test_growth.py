@@ -30,8 +30,8 @@ from rich.console import Console
 
 from agent_memory.cli import terminal, views
 from agent_memory.errors import AgentMemoryError
-from agent_memory.language import answers, grounding, prompts, support
-from agent_memory.language.answers import read_sections
+from agent_memory.language import answers, prompts, quotes, support
+from agent_memory.language.answer_text import read_sections
 from agent_memory.language.corrections import corrected
 from agent_memory.language.hashing import embed_text
 from agent_memory.language.offline import reconcile
@@ -294,8 +294,8 @@ ENTRIES: dict[str, Callable[[str], object]] = {
     "answers": lambda text: answers.read_answer(EXTRACT, text, EXTRACTION),
     "answers in JSON": lambda text: answers.read_answer(EXTRACT, f'{{"memories":[{text}', EXTRACTION),
     "broken answers": lambda text: answers.read_answer(EXTRACT, f"[{{'a'{text}", EXTRACTION),
-    "quotes": lambda text: (grounding.find_quote(text, text), grounding.find_quote(f"{text[:-2]} zz", text)),
-    "evidence": lambda text: grounding.find_evidence("the dog word", None, ["t1"], [turn(text)]),
+    "quotes": lambda text: (quotes.find_quote(text, text), quotes.find_quote(f"{text[:-2]} zz", text)),
+    "evidence": lambda text: quotes.find_evidence("the dog word", None, ["t1"], [turn(text)]),
     "support": lambda text: support.why_unsupported(text[: len(text) // 4], text[:100], spoken(text)),
     "values taken back": corrected,
     "sections": read_sections,

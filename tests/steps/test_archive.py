@@ -7,7 +7,8 @@ from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import ModelError
-from agent_memory.language.answers import UnusableAnswer, read_answer
+from agent_memory.language.answer_text import UnusableAnswer
+from agent_memory.language.answers import read_answer
 from agent_memory.language.offline.archive import archive
 from agent_memory.language.tasks import ARCHIVE, ArchiveInput, TurnView
 

@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, strategies as st
 
-from agent_memory.language.answers import UnusableAnswer, parse_json, read_answer
+from agent_memory.language.answer_text import UnusableAnswer, parse_json
+from agent_memory.language.answers import read_answer
 from agent_memory.language.tasks import (
     EXTRACT,
     PROFILE,

@@ -140,8 +140,8 @@ async def _migrated(url: str, database: str, store: str) -> dict[str, ImportRece
     from agent_memory import AsyncMemory
     from agent_memory.compat.azure_cosmos import migrate
     from agent_memory.language.defaults import models_named_by
+    from agent_memory.opening import default_credential
     from agent_memory.settings import Environment
-    from agent_memory.store.client import default_credential
 
     environment = Environment()
     chat, embeddings = models_named_by(environment)

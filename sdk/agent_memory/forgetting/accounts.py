@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
+from agent_memory.forgetting.corpus import Corpus
 from agent_memory.forgetting.plan import ForgetPlan
 from agent_memory.forgetting.profiles import is_cut
-from agent_memory.forgetting.selection import Corpus, Selection
+from agent_memory.forgetting.selection import Selection
 from agent_memory.forgetting.tombstones import Place
 from agent_memory.models import ForgetItem, Memory, Turn, iso
 from agent_memory.store import queries

@@ -12,7 +12,8 @@ from collections.abc import AsyncIterator, Container, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from agent_memory.forgetting.selection import EMBEDDED, NAMED, Corpus, Selection, TurnKey, add_answers, read_texts
+from agent_memory.forgetting.corpus import Corpus, TurnKey
+from agent_memory.forgetting.selection import EMBEDDED, NAMED, Selection, add_answers, read_texts
 from agent_memory.forgetting.tombstones import of_turn, of_words
 from agent_memory.models import ForgetItem, ForgetReceipt, Memory, iso
 from agent_memory.store.documents import Document

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from agent_memory.errors import AgentMemoryError, InvalidInput, ModelError
-from agent_memory.language.answers import UnusableAnswer, read_answer
+from agent_memory.language.answer_text import UnusableAnswer
+from agent_memory.language.answers import read_answer
 from agent_memory.language.custom import answer_schema, guidance
 from agent_memory.language.prompts import PromptFolder
 from agent_memory.language.requests import as_document

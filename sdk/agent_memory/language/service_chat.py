@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from agent_memory.errors import ModelError
-from agent_memory.language.answers import UnusableAnswer, read_answer
+from agent_memory.language.answer_text import UnusableAnswer
+from agent_memory.language.answers import read_answer
 from agent_memory.language.clients import RequestRejected, unusable
 from agent_memory.language.dialects import LARGEST_SIZE, Deployment, Dialect, ProtocolName, deployment
 from agent_memory.language.endpoints import QUESTION, Gate, at_once, shared_endpoint

@@ -90,7 +90,7 @@ _XML_BLOCKS = {
 
 
 _LONGEST_TALK = 700
-"""Characters of a line that is put together, about: a longer one is hard to read. A choice."""
+"""Approximate maximum of characters in a joined line: a longer one is hard to read. A choice."""
 _NO_BRACKETS = str.maketrans("", "", "()")
 """So that a name in a note ends where the note does (`screening.injected`)."""
 
@@ -197,8 +197,7 @@ def render(lines: Sequence[Line], form: ContextFormat = "sections") -> str:
         case "sections":
             return _sections(ordered)
         case "bullets":
-            items = [f"- {quoted(line.text)}" for line in ordered]
-            return "\n".join([BULLETS_HEADER, "", *items, "", NOTICE])
+            return "\n".join([BULLETS_HEADER, "", *(f"- {quoted(line.text)}" for line in ordered), "", NOTICE])
         case "xml":
             return _xml(ordered)
 

@@ -9,11 +9,12 @@ from typing import Any
 
 from agent_memory.errors import AgentMemoryError, InvalidInput, NotFound
 from agent_memory.forgetting.accounts import add_accounts
+from agent_memory.forgetting.corpus import Corpus, open_corpus
 from agent_memory.forgetting.deletion import carry_out, finish_forgettings
 from agent_memory.forgetting.erasure import begin_erasure, count_documents
 from agent_memory.forgetting.jobs import store_job
 from agent_memory.forgetting.plan import ForgetPlan, plan_claim, plan_place, tombstones
-from agent_memory.forgetting.selection import Corpus, open_corpus, select_id, select_place, select_query
+from agent_memory.forgetting.selection import select_id, select_place, select_query
 from agent_memory.forgetting.tombstones import Place, bury, of_place, of_request
 from agent_memory.language.current import for_asking
 from agent_memory.models import ForgetReceipt, as_utc, now

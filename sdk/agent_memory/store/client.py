@@ -6,14 +6,12 @@ Every call passes through here, so one place translates the SDK's errors and cou
 from __future__ import annotations
 
 import asyncio
-import base64
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from azure.core import MatchConditions
 from azure.cosmos import ThroughputProperties
@@ -21,7 +19,6 @@ from azure.cosmos.aio import ContainerProxy, CosmosClient, DatabaseProxy
 from azure.cosmos.exceptions import CosmosBatchOperationError
 
 from agent_memory.errors import AgentMemoryError, ConfigurationError, Conflict, InvalidInput, NotFound, StoreUnavailable
-from agent_memory.extras import how_to_install
 from agent_memory.models import now
 from agent_memory.portal import Owner
 from agent_memory.store import queries
@@ -34,53 +31,12 @@ from agent_memory.store.known import Known
 from agent_memory.store.vectors import VectorFields
 
 if TYPE_CHECKING:
-    from azure.core.credentials_async import AsyncTokenCredential
+    pass
 
 logger = logging.getLogger("agent_memory")
 
 MARK_ID = "memories_mark"
 """One document for each user. It changes whenever the user's memories or turns change."""
-
-
-def default_credential() -> AsyncTokenCredential:
-    """The identity of this process for Azure: a managed identity, a developer's login, and so on.
-
-    Raises:
-        ConfigurationError: if azure-identity is not installed.
-    """
-    try:
-        from azure.identity.aio import DefaultAzureCredential
-    except ImportError as error:
-        raise ConfigurationError(
-            f"pass a credential, or install the extra 'azure' for azure-identity: {how_to_install('azure')}"
-        ) from error
-    return DefaultAzureCredential()
-
-
-def check_account(endpoint: str, credential: object) -> None:
-    """Checks the URL of an account, and its key if that is the credential. The error repeats neither.
-
-    Raises:
-        ConfigurationError: if one of them cannot be right.
-    """
-    try:
-        parts = urlsplit(endpoint)
-        is_url = parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:
-        is_url = False
-    if not is_url:
-        # A connection string holds the key.
-        raise ConfigurationError(
-            "the Cosmos DB endpoint is not a URL like https://NAME.documents.azure.com:443/; of a connection string,"
-            " give what stands behind AccountEndpoint= as the endpoint, and what stands behind AccountKey= as the key"
-        )
-    if isinstance(credential, str):
-        try:
-            valid = bool(base64.b64decode(credential, validate=True))
-        except ValueError:
-            valid = False
-        if not valid:
-            raise ConfigurationError("the Cosmos DB key is not base64: copy it whole, without what stands around it")
 
 
 def _confined(sql: str, partition: Sequence[str], parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -14,7 +14,7 @@ from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.documents import Document, from_document
 from agent_memory.store.filters import FilterConditions, types_and_kinds
-from agent_memory.store.pages import newest, next_token
+from agent_memory.store.pages import Slice, newest, next_token
 
 _TYPES = '"fact", "episodic", "procedural", "reflection", "document"'
 
@@ -39,7 +39,7 @@ async def list_memories(
         given["types"], given["type_kinds"] = types_and_kinds(types)
     partition = (user_id,) if thread_id is None else (user_id, thread_id)
 
-    async def fetch(part: queries.Slice, bounds: dict[str, Any]) -> list[Document]:
+    async def fetch(part: Slice, bounds: dict[str, Any]) -> list[Document]:
         sql = queries.memories(
             types=types is not None,
             superseded=include_superseded,

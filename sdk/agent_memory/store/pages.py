@@ -9,15 +9,36 @@ import base64
 import binascii
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from agent_memory.errors import InvalidInput
 from agent_memory.models import as_utc, iso
 from agent_memory.store.documents import Document
-from agent_memory.store.queries import Slice
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A slice of a listing by time. `@at` is the time compared with, `@limit` the most rows."""
+
+    comparison: Literal["", "<", "="] = ""
+    limited: bool = False
+
+    @property
+    def top(self) -> str:
+        """The clause that limits the rows."""
+        return "TOP @limit " if self.limited else ""
+
+    @property
+    def condition(self) -> str:
+        """The condition on the time."""
+        return f" AND c.created_at {self.comparison} @at" if self.comparison else ""
+
+
+ALL = Slice()
 Fetch = Callable[[Slice, dict[str, Any]], Awaitable[list[Document]]]
 """Runs a query for a slice of a listing, with the slice's parameters."""
 

@@ -6,32 +6,10 @@ to the condition too. Cross-partition queries have their own section; no method 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
 from agent_memory.models import Memory, Turn
-
-
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """A slice of a listing by time. `@at` is the time compared with, `@limit` the most rows."""
-
-    comparison: Literal["", "<", "="] = ""
-    limited: bool = False
-
-    @property
-    def top(self) -> str:
-        """The clause that limits the rows."""
-        return "TOP @limit " if self.limited else ""
-
-    @property
-    def condition(self) -> str:
-        """The condition on the time."""
-        return f" AND c.created_at {self.comparison} @at" if self.comparison else ""
-
-
-ALL = Slice()
+from agent_memory.store.pages import ALL, Slice
 
 
 def fields(*names: str) -> str:

@@ -39,7 +39,7 @@ async def newest_threads(
     last: dict[str, str] = {}
     met: dict[str, None] = {}
 
-    async def fetch(part: queries.Slice, bounds: dict[str, Any]) -> list[Document]:
+    async def fetch(part: pages.Slice, bounds: dict[str, Any]) -> list[Document]:
         known = list(met)[-MOST_KNOWN:]
         return await store.query(TURNS, queries.turns_of_others(part), (user_id,), known=known, **bounds)
 

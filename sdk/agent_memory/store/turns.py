@@ -26,7 +26,7 @@ from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import Document, Operation, create, from_document, in_batches, replace, to_document
 from agent_memory.store.ids import check_id, check_new_ids, new_turn_id
-from agent_memory.store.pages import newest
+from agent_memory.store.pages import Slice, newest
 from agent_memory.store.updates import LostRace, until_written
 from agent_memory.text.patterns import linear
 
@@ -121,7 +121,7 @@ async def last_turns(
     """The newest turns of a thread (all without a `limit`, only earlier ones with `before`), oldest first."""
     partition = (user_id, thread_id)
 
-    async def fetch(part: queries.Slice, bounds: dict[str, Any]) -> list[Document]:
+    async def fetch(part: Slice, bounds: dict[str, Any]) -> list[Document]:
         return await store.query(TURNS, queries.turns(part), partition, **bounds)
 
     return in_order([from_document(Turn, row) for row in await newest(fetch, before=before, limit=limit)])
