@@ -59,6 +59,28 @@ def test_matches_are_those_of_pythons_engine(pattern: str, text: str) -> None:
         assert ours.findall(text) == compiled.findall(text)
 
 
+# Patterns with what ASCII lacks. As bytes they must find what they find as letters.
+MIXED = [
+    r"[\p{Lu}\p{Lo}][\p{L}'’-]*",
+    r"(\w+)’?s (\P{L}|ü?)",
+    r"[^\s“”„\x{2019}é]+",
+    r"\b(?:für|fur|for)\b[ -～]",
+    r"\[[^]\p{Z}]*\]|[][]x|[^]a[]",
+    r"\x41|\x85|\pN{2}|\p{^L}\\p",
+    r"[\p{M}\p{Han}]|[\p{Latin}]{2}|\p{M}?z",
+]
+
+
+@pytest.mark.parametrize("pattern", MIXED)
+@given(text=st.text("aAfuor19x ~-'s[]^\\pz\t\x1c{}", min_size=1))
+def test_an_ascii_text_is_read_as_any_other_is(pattern: str, text: str) -> None:
+    made = linear(pattern, re.I)
+    letters = list(made._compiled.finditer(text))
+    assert [(found.span(), found.groups()) for found in made.finditer(text)] == [
+        (found.span(), found.groups()) for found in letters
+    ]
+
+
 def test_flags_are_those_of_re() -> None:
     assert linear("^b", re.M).search("a\nb")
     assert linear("B", re.I).search("b")
