@@ -15,6 +15,7 @@ from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import MemoryConfig, ScopeSettings
 from agent_memory.rules.switches import Asked, effective, read_rules
 from agent_memory.settings import Environment, PolicySettings, RecallSettings, Tier, read_tiers
+from agent_memory.store import scope_documents
 
 
 @pytest.mark.req("S3-32")
@@ -311,3 +312,19 @@ async def test_a_thread_that_is_off_does_not_pass_for_a_setting_of_its_user(told
         assert not (await other.user("alice").thread("t1").settings()).enabled
         rules = await read_rules(other.runtime.store, other.runtime.tools.policy, "alice")
         assert rules.threads_off == {"t1", "t2"}
+
+
+async def test_a_list_of_switched_off_threads_without_room_refuses_one_more(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+):
+    """Nothing is half done: a thread that is off by its own settings only would still be recalled elsewhere."""
+    monkeypatch.setattr(scope_documents, "_MOST_OFF", 30)
+    alice = memory.user("alice")
+    for name in ("first", "second", "first"):
+        await alice.thread(name).update_settings(enabled=False)
+    with pytest.raises(InvalidInput, match="too many threads are off"):
+        await alice.thread("one more of them").update_settings(enabled=False)
+    assert (await alice.thread("one more of them").settings()).enabled
+    await alice.thread("second").update_settings(enabled=False)
+    await alice.thread("second").update_settings(enabled=True)
+    await alice.thread("third").update_settings(enabled=False)

@@ -1,5 +1,6 @@
 """A cursor never skips and never repeats, whatever the order in which items turn up."""
 
+import json
 import random
 
 import pytest
@@ -29,6 +30,27 @@ def test_a_cursor_survives_its_document():
     cursor = Cursor().advanced([("a", 100), ("b", 101)])
     assert Cursor.from_document(cursor.to_document()) == cursor
     assert Cursor.from_document(None) == Cursor()
+
+
+def test_long_ids_take_little_room_and_are_known_again():
+    ids = [f"{number:06}".ljust(255, "\U0001f600") for number in range(2500)]
+    cursor = Cursor().advanced([*((one, 100) for one in ids), ("short", 100)])
+    assert len(json.dumps(cursor.to_document())) < 150_000
+    read = Cursor.from_document(json.loads(json.dumps(cursor.to_document())))
+    assert read == cursor
+    assert read.named == ["short"]
+    assert not any(read.is_new(one, 100) for one in [*ids, "short"])
+    assert read.is_new("x" * 255, 100)
+    left = read.without([ids[7], "short"])
+    assert (left.count, len(left.seen)) == (2501, 2499)
+    assert [one for one in ids if left.is_new(one, 100)] == [ids[7]]
+
+
+def test_long_ids_that_an_earlier_version_kept_whole_are_known():
+    long = "x" * 255
+    cursor = Cursor.from_document({"ts": 100, "seen": {long: 100}, "count": 1, "runs": 1})
+    assert not cursor.is_new(long, 100)
+    assert long not in json.dumps(cursor.to_document())
 
 
 @pytest.mark.req("S1-44")

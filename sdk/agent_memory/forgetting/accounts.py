@@ -17,10 +17,11 @@ from agent_memory.forgetting.selection import Selection
 from agent_memory.forgetting.tombstones import Place
 from agent_memory.models import ForgetItem, Memory, Turn, iso
 from agent_memory.store import queries
-from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
+from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.cursors import read_cursor
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import USER_SUMMARY_THREAD
+from agent_memory.store.turns import covered_turns
 from agent_memory.text.figures import telling_figures
 
 
@@ -119,6 +120,4 @@ async def _rests_on_expired(corpus: Corpus, thread_id: str, accounts: Sequence[D
     stored = await read_cursor(corpus.store, SUMMARIES, partition, "summarize")
     if not stored.etag:  # its sources are unknown
         return True
-    seen = list(stored.cursor.seen)
-    [left] = await corpus.store.query(TURNS, queries.COVERED, partition, since=stored.cursor.since, seen=seen)
-    return bool(left < stored.cursor.count)
+    return await covered_turns(corpus.store, partition, stored.cursor) < stored.cursor.count

@@ -36,7 +36,7 @@ from agent_memory.store.ids import (
     user_summary_id,
 )
 from agent_memory.store.replies import forget_replies
-from agent_memory.store.turns import Position, put_window, read_window
+from agent_memory.store.turns import Position, covered_turns, put_window, read_window
 from agent_memory.store.updates import change_existing, racing, until_written
 
 PARALLEL = 8
@@ -235,7 +235,7 @@ def _unseen(cursor: Document, turns: set[str], memories: Mapping[str, str]) -> D
             name: [intent for intent in intents if not any(map(is_gone, _named(intent)))]
             for name, intents in extra["intents"].items()
         }
-    return cursor | {"seen": {item: ts for item, ts in cursor["seen"].items() if not is_gone(item)}, "extra": extra}
+    return cursor | Cursor.from_document(cursor).without([*turns, *memories]).to_document() | {"extra": extra}
 
 
 def _named(intent: Document | str) -> Iterable[str]:
@@ -316,7 +316,7 @@ async def _recount(store: Store, partition: tuple[str, str]) -> None:
         if document is None:
             return
         cursor = Cursor.from_document(document)
-        [covered] = await store.query(TURNS, queries.COVERED, partition, since=cursor.since, seen=list(cursor.seen))
+        covered = await covered_turns(store, partition, cursor)
         if document["count"] != covered:
             with racing():
                 await store.replace(MEMORIES, document | {"count": covered}, document["_etag"])
@@ -378,10 +378,9 @@ async def _forget_turns(store: Store, user_id: str, thread_id: str, gone: Collec
         window = await read_window(store, user_id, thread_id)
         if window.etag is None:
             return
-        seen = {turn_id: ts for turn_id, ts in window.cursor.seen.items() if turn_id not in gone}
         left = dataclasses.replace(
             window,
-            cursor=dataclasses.replace(window.cursor, seen=seen),
+            cursor=window.cursor.without(gone),
             through=await edge(window.through),
             cleared=await edge(window.cleared),
         )

@@ -10,8 +10,9 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from agent_memory.errors import InvalidInput
 from agent_memory.gathering import together
 from agent_memory.language.roles import is_off
 from agent_memory.models import now
@@ -29,6 +30,7 @@ from agent_memory.store.counters import Counted, Counters, Turns, count_extracti
 from agent_memory.store.cursors import read_cursor
 from agent_memory.store.documents import Document, to_document
 from agent_memory.store.ids import STORE_USER
+from agent_memory.store.turns import new_turn_ids
 from agent_memory.telemetry import change_feed_failures, change_feed_lag
 
 logger = logging.getLogger("agent_memory")
@@ -61,8 +63,8 @@ async def count_batch(tools: Tools, counters: Counters, documents: Iterable[Docu
 
     A turn that cannot be counted (another program may have written it without a thread) becomes a dead letter, so that
     it does not block the others. Users are counted at the same time. If the store does not answer for one, the others
-    are counted, and the first error is raised after that. A user whose counter is damaged is left out and logged,
-    because a repetition would fail, too.
+    are counted, and the first error is raised after that. A user whose counter is damaged, or would be too large for a
+    document, is left out and logged, because a repetition would fail, too.
     """
     by_user: dict[str, dict[str, list[tuple[str, int]]]] = defaultdict(lambda: defaultdict(list))
     live: set[tuple[str, str]] = set()
@@ -86,7 +88,7 @@ async def count_batch(tools: Tools, counters: Counters, documents: Iterable[Docu
     async def of_user(user_id: str, threads: Mapping[str, Turns]) -> Counted | None:
         try:
             return await counters.count_user(user_id, threads, gate, [n for n in threads if (user_id, n) not in live])
-        except DAMAGED:
+        except (*DAMAGED, InvalidInput):
             logger.exception("the turns of %s cannot be counted", user_id)
             change_feed_failures.add(1)
             return None
@@ -252,7 +254,7 @@ async def covered(tools: Tools, counter: ThreadCounter, name: str, count: int) -
     step, store = steps()[name], tools.store
     place = (counter.user_id, counter.thread_id)
     cursor = (await read_cursor(store, step.container, step.partition_of(*place), name)).cursor
-    unread = [turn_id for turn_id, ts in counter.cursor.seen.items() if cursor.is_new(turn_id, ts)]
+    unread = any(cursor.is_new(turn_id, ts) for turn_id, ts in counter.cursor.seen.items())
     if not unread or cursor.count >= count:
         return count
     if step.task is not None and is_off(tools.chat, step.task):
@@ -260,6 +262,7 @@ async def covered(tools: Tools, counter: ThreadCounter, name: str, count: int) -
     if not (await read_rules(store, tools.policy, *place)).derive:
         return count
     recent = now().timestamp() - counter.cursor.ts <= LAG_SECONDS
-    if recent or await store.query(TURNS, queries.IDS_THAT_EXIST, place, ids=unread):
+    if recent:
         return cursor.count
-    return count
+    late = await new_turn_ids(store, place, replace(cursor, ts=max(cursor.ts, counter.cursor.ts)))
+    return cursor.count if any(not counter.cursor.is_new(row["id"], int(row["_ts"])) for row in late) else count

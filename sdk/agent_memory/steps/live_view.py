@@ -9,11 +9,11 @@ from agent_memory.steps import summarize
 from agent_memory.steps.table import steps
 from agent_memory.store import queries
 from agent_memory.store.client import Store
-from agent_memory.store.containers import SUMMARIES, TURNS
+from agent_memory.store.containers import SUMMARIES
 from agent_memory.store.cursors import Cursor, StoredCursor, cursor_move, read_ahead, read_cursor
 from agent_memory.store.documents import Document, delete
 from agent_memory.store.ids import state_id, summary_id
-from agent_memory.store.turns import LiveTurn, live_turns, position_of, put_window, read_window
+from agent_memory.store.turns import LiveTurn, live_turns, new_turn_ids, position_of, put_window, read_window
 from agent_memory.store.updates import racing, until_written
 
 
@@ -72,8 +72,7 @@ async def clear(store: Store, user_id: str, thread_id: str) -> int:
     partition = (user_id, thread_id)
 
     async def unsummarized(stored: StoredCursor) -> list[Document]:
-        cursor = stored.cursor
-        return await store.query(TURNS, queries.NEW_TURN_IDS, partition, since=cursor.since, seen=list(cursor.seen))
+        return await new_turn_ids(store, partition, stored.cursor)
 
     async def attempt() -> int:
         # Read the cursor first: if a summary is committed after this, our commit fails. So no summary of a live turn

@@ -259,9 +259,8 @@ class Counters:
         """
 
         def change(counter: ThreadCounter) -> ThreadCounter:
-            seen = {turn_id: ts for turn_id, ts in counter.cursor.seen.items() if turn_id not in turn_ids}
             done = {step: count for step, count in counter.done.items() if step not in redo}
-            return replace(counter, cursor=replace(counter.cursor, seen=seen), done=done)
+            return replace(counter, cursor=counter.cursor.without(turn_ids), done=done)
 
         await self._change(user_id, thread_id, change, _never)
 

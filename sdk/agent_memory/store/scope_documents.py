@@ -7,11 +7,12 @@ would cost a request and find nothing.
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agent_memory.errors import Conflict, NotFound
+from agent_memory.errors import Conflict, InvalidInput, NotFound
 from agent_memory.models import Extraction, ScopeSettings, ThreadState, ThreadSummary, UserProfile, iso, now
 from agent_memory.store import queries
 from agent_memory.store.client import Store
@@ -32,6 +33,9 @@ from agent_memory.store.updates import change_document
 
 THREADS_OFF = "threads_off"
 """The field of a user's settings that lists the threads that are off. Recall reads it instead of asking each thread."""
+
+_MOST_OFF = 1_000_000
+"""The most bytes of JSON of that list. A document may have 2 MB, and whoever switches a thread off relies on it."""
 
 TIER = "tier"
 """The field of a user's settings with the tier that the operator put them into."""
@@ -87,7 +91,12 @@ async def change_settings(
 
     Raises:
         Conflict: if `if_match` is given and is not the ETag of the stored settings.
+        InvalidInput: if too many threads of the user are off.
     """
+    if thread_id is not None and changes.get("enabled") is False:
+        off = (await read_document(store, user_id)).get(THREADS_OFF, [])
+        if thread_id not in off and len(json.dumps([*off, thread_id])) > _MOST_OFF:
+            raise InvalidInput("too many threads are off: delete some, or switch memory off for the user")
 
     def change(document: Document) -> Document:
         if if_match is not None and document.get("_etag") != if_match:

@@ -155,10 +155,29 @@ async def answers_to(store: Store, turns: Sequence[Turn]) -> dict[str, str]:
 
 async def new_turns(store: Store, user_id: str, thread_id: str, cursor: Cursor, limit: int) -> list[tuple[Turn, int]]:
     """The next turns that a cursor has not covered, each with its `_ts`, in the server's order."""
+    named = cursor.named
+    most = limit + len(cursor.seen) - len(named)
     rows: list[Document] = await store.query(
-        TURNS, queries.NEW_TURNS, (user_id, thread_id), limit=limit, since=cursor.since, seen=list(cursor.seen)
+        TURNS, queries.NEW_TURNS, (user_id, thread_id), limit=most, since=cursor.since, seen=named
     )
-    return [(from_document(Turn, row), int(row["_ts"])) for row in rows]
+    found = [(from_document(Turn, row), int(row["_ts"])) for row in rows]
+    return [(turn, ts) for turn, ts in found if cursor.is_new(turn.id, ts)][:limit]
+
+
+async def new_turn_ids(store: Store, partition: tuple[str, str], cursor: Cursor) -> list[Document]:
+    """Id, role and times of the turns that a cursor has not covered."""
+    rows = await store.query(TURNS, queries.NEW_TURN_IDS, partition, since=cursor.since, seen=cursor.named)
+    return [row for row in rows if cursor.is_new(row["id"], int(row["_ts"]))]
+
+
+async def covered_turns(store: Store, partition: tuple[str, str], cursor: Cursor) -> int:
+    """How many of the stored turns a cursor has covered."""
+    named = cursor.named
+    [count] = await store.query(TURNS, queries.COVERED, partition, since=cursor.since, seen=named)
+    if len(named) < len(cursor.seen):
+        rows = await store.query(TURNS, queries.NEW_TURN_IDS, partition, since=cursor.since, seen=named)
+        count += sum(not cursor.is_new(row["id"], int(row["_ts"])) for row in rows)
+    return int(count)
 
 
 async def recent_turns(
@@ -170,7 +189,7 @@ async def recent_turns(
     query for the ids, and one for the turns.
     """
     partition = (user_id, thread_id)
-    rows = await store.query(TURNS, queries.NEW_TURN_IDS, partition, since=cursor.since, seen=list(cursor.seen))
+    rows = await new_turn_ids(store, partition, cursor)
     rows.sort(key=lambda row: (row["_ts"], row["created_at"], row["id"]))
     times = {row["id"]: int(row["_ts"]) for row in rows}
     ids = list(times)
