@@ -76,6 +76,18 @@ def test_a_bare_weekday_lies_where_its_clause_lies() -> None:
     assert (past.label, ahead.label) == ("4 May 2026", "11 May 2026")
 
 
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("The rent is due on the 2nd.", "2 June 2026"),
+        ("I met her on the 2nd.", "2 May 2026"),
+        ("We fly on the 20th.", "20 May 2026"),
+    ],
+)
+def test_a_day_to_come_has_not_passed_in_the_month_of_the_talk(text: str, label: str) -> None:
+    assert [moment.label for moment in moments(text, FRIDAY, ["The vet sees him on May 28."])] == [label]
+
+
 def test_each_clause_of_a_sentence_has_its_own_direction() -> None:
     found = moments("My wife got the job in April, she starts on June 1", FRIDAY)
     assert [moment.label for moment in found] == ["April 2026", "1 June 2026"]

@@ -191,12 +191,14 @@ def find(text: str, said_at: datetime, side: Side = "future", near: datetime | N
             if moment is not None:
                 taken.append((begin, end))
                 found.append(moment)
-    return _counted_from(sorted(found, key=lambda moment: moment.start), near)
-
-
-def _counted_from(moments: list[Moment], near: datetime | None) -> list[Moment]:
-    """Puts days of the month into the month in question: "12 March … back on the 22nd"."""
     anchor = near.replace(day=1) if near else None
+    if anchor and side == "future" and anchor <= said_at < month_of(anchor.year, anchor.month)[1]:
+        anchor = said_at  # in a month that has begun, a day to come is not one that has passed
+    return _counted_from(sorted(found, key=lambda moment: moment.start), anchor)
+
+
+def _counted_from(moments: list[Moment], anchor: datetime | None) -> list[Moment]:
+    """Puts days of the month into the month in question: "12 March … back on the 22nd"."""
     counted: list[Moment] = []
     for moment in moments:
         number = bounded(r"the (\d{1,2})(?:st|nd|rd|th)", re.I).fullmatch(moment.phrase)
