@@ -316,7 +316,7 @@ def test_what_only_asks_is_not_marked():
 
 
 def test_a_pronoun_is_no_figure_and_for_now_is_no_change():
-    """An hour later, a newer turn needs a word of change, and other figures or a link."""
+    """An hour later, a newer turn needs a word of change, and a figure that the older lacks or a link."""
     old = chunk(0, "We keep the notes in three binders.")
 
     def marks(text: str, *links: str) -> bool:
@@ -325,6 +325,7 @@ def test_a_pronoun_is_no_figure_and_for_now_is_no_change():
         return bool(pair(old, linked))
 
     assert marks("We keep the notes in two binders now.")
+    assert marks("The notes are in two binders now, not three.")
     assert not marks("We keep the notes in two binders.")
     assert not marks("We keep the notes in the green one now.")
     assert marks("We keep the notes in a database now.", old.memory.id)

@@ -79,7 +79,7 @@ _COMMON = 0.33
 looks frequent. A choice."""
 _LATER = timedelta(hours=12)
 """The least time between two conversations. In one conversation people keep coming back to a subject: there the newer
-turn needs a word of change, and other figures or a link. A choice."""
+turn needs a word of change, and a figure that the older one lacks or a link. A choice."""
 _ROUNDING = 1e-6
 """The same terms, added in another order, differ by less than this."""
 
@@ -235,7 +235,9 @@ def _signs_of(hits: Sequence[Hit], shown: Sequence[Hit]) -> Iterable[tuple[Signs
                 continue
             if (old.is_foreign or new.is_foreign) and anchor < _ANCHOR:
                 continue
-            is_apart = new.said_at - old.said_at >= _LATER or (new.is_change and (new_figures or linked))
+            is_apart = new.said_at - old.said_at >= _LATER or (
+                new.is_change and (linked or not new.figures <= old.figures)
+            )
             if not is_apart:
                 continue
             signs = Signs(
