@@ -76,6 +76,11 @@ def test_a_bare_weekday_lies_where_its_clause_lies() -> None:
     assert (past.label, ahead.label) == ("4 May 2026", "11 May 2026")
 
 
+def test_the_weekday_before_something_else_has_no_day() -> None:
+    assert moments("We have dinner on the Saturday before.", FRIDAY) == ()
+    assert [moment.label for moment in moments("We meet on Saturday after work.", FRIDAY)] == ["9 May 2026"]
+
+
 @pytest.mark.parametrize(
     ("text", "label"),
     [
