@@ -657,6 +657,28 @@ def test_text_stays_in_its_line_and_turns_nothing_else(look: Callable[..., Looki
     assert all(len(text) < 300 for text in seen.page.locator(".card").all_inner_texts())
 
 
+@pytest.mark.parametrize(
+    ("user", "shown"),
+    [
+        ("zo\u200be", "zo[U+200B]e"),
+        ("zoe\u200d", "zoe[U+200D]"),
+        ("\u202eeoz", "[U+202E]eoz"),
+        ("👨\u200d👩", "👨\u200d👩"),
+    ],
+)
+def test_two_users_never_look_the_same(look: Callable[..., Looking], world: World, user: str, shown: str):
+    """Whoever forgets in the name of a user must see in whose."""
+    for name in ("zoe", user):
+        world.do(world.memory.user(name).thread("t").add("user", "Tea, please."))
+    seen = look(900, 900)
+    seen.show("health", user)
+    whose = seen.page.locator(".whose")
+    listed = whose.locator("option")
+    assert shown in (listed.all_inner_texts() if listed.count() else whose.inner_text())
+    assert f"Memory of {shown}" in seen.page.inner_text("main")
+    assert seen.page.title() == f"Health · memory of {shown}"
+
+
 def test_one_thing_is_not_counted_as_many(seen: Looking, world: World):
     world.do(world.memory.user("lone").remember("Has one cat"))
     world.do(world.memory.user("lone").process("profile"))

@@ -12,6 +12,7 @@ import { Playground } from "./playground.js";
 import { Profile } from "./profile.js";
 import { Review } from "./review.js";
 import { parseRoute, routeTo } from "./route.js";
+import { nameOf } from "./text.js";
 import { Timeline } from "./timeline.js";
 import { Turns } from "./turns.js";
 import { Dialog, Empty, Loading, Page, Problem, Time, usePage } from "./ui.js";
@@ -52,10 +53,10 @@ function Unknown() {
 function Whose({ user, users, view, go }) {
   const [typed, setTyped] = useState(user);
   useEffect(() => setTyped(user), [user]);
-  if (users.length <= 1 && users[0] === user) return html`<p class="whose">Memory of <strong title=${user}>${user}</strong></p>`;
+  if (users.length <= 1 && users[0] === user) return html`<p class="whose">Memory of <strong title=${user}>${nameOf(user)}</strong></p>`;
   if (users.length > MOST_LISTED || !users.includes(user))
-    return html`<form class="whose" onSubmit=${(event) => { event.preventDefault(); go(routeTo(typed.trim(), view)); }}><label>Memory of <input value=${typed} onInput=${(event) => setTyped(event.target.value)} /></label> <button type="submit" disabled=${!typed.trim() || typed === user}>Show</button></form>`;
-  return html`<label class="whose">Memory of <select value=${user} onChange=${(event) => go(routeTo(event.target.value, view === "memory" ? "timeline" : view))}>${users.map((one) => html`<option value=${one} selected=${one === user}>${one}</option>`)}</select></label>`;
+    return html`<form class="whose" onSubmit=${(event) => { event.preventDefault(); go(routeTo(typed.trim(), view)); }}><label>Memory of <input value=${typed} onInput=${(event) => setTyped(event.target.value)} /></label> ${nameOf(user) !== user && html`<strong>${nameOf(user)}</strong> `}<button type="submit" disabled=${!typed.trim() || typed === user}>Show</button></form>`;
+  return html`<label class="whose">Memory of <select value=${user} onChange=${(event) => go(routeTo(event.target.value, view === "memory" ? "timeline" : view))}>${users.map((one) => html`<option value=${one} selected=${one === user}>${nameOf(one)}</option>`)}</select></label>`;
 }
 
 function Nav({ user, view, names, signOut }) {
@@ -153,7 +154,7 @@ function App() {
   }
   const [name, View] = [VIEWS, HIDDEN].filter((some) => Object.hasOwn(some, view)).map((some) => some[view])[0] || UNKNOWN;
   useEffect(() => {
-    document.title = user ? `${name} · memory of ${user}` : "Agent Memory";
+    document.title = user ? `${name} · memory of ${nameOf(user)}` : "Agent Memory";
   }, [name, user]);
   useEffect(() => {
     const main = document.getElementById("main");
@@ -195,7 +196,7 @@ function App() {
     <div class="body">${!(snapshot && snapshot.single) && html`<${Nav} user=${user} view=${view} names=${user ? names : []} signOut=${!snapshot && signOut} />`}
       <main id="main" tabindex="-1">${user ? html`<${View} key=${at} />` : html`<h1>Agent Memory</h1><${Empty} title="This store is empty">Nobody has talked yet. Add a conversation with “agent-memory ingest FILE --user ann”, or <a href=${routeTo("me", "live")}>write one here</a>.<//>`}</main></div>
     ${asking && html`<${Dialog} title="Allow changes?" close=${() => { asking(false); setAsking(null); }}>
-      <p>The explorer changes nothing until you allow it. You can then change the memory of <strong>${user}</strong> for 15 minutes.</p>
+      <p>The explorer changes nothing until you allow it. You can then change the memory of <strong>${nameOf(user)}</strong> for 15 minutes.</p>
       <div class="actions"><button class="primary" onClick=${async () => { try { await lock(false); asking(true); } catch (problem) { setError(problem); asking(false); } setAsking(null); }}>Allow changes</button>
       <button onClick=${() => { asking(false); setAsking(null); }}>Stay read-only</button></div><//>`}
   <//>`;

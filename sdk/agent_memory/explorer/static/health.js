@@ -1,7 +1,7 @@
 // Health, dead letters and the audit: what an operator looks at.
 
 import { html } from "./vendor/preact-htm.js";
-import { counted, minute } from "./text.js";
+import { counted, minute, nameOf } from "./text.js";
 import { Answered, Change, Empty, Field, Time, useAnswer, usePage } from "./ui.js";
 import { replaceRoute, routeTo } from "./route.js";
 
@@ -59,7 +59,7 @@ export function Health() {
   return html`<div class="view"><h1>Health</h1>
     <p class="quiet">Whether the background work keeps up: each turn is processed once, and memories are made of it.</p>
     ${session.operates ? html`<${Answered} of=${health}>${(found) => html`<${Service} health=${found} />`}<//><${DeadLetters} />` : html`<p class="quiet">Only the operator sees the state of the service.</p>`}
-    <h2>Memory of <bdi>${user}</bdi></h2><${Answered} of=${stats}>${(found) => html`<dl class="figures">
+    <h2>Memory of <bdi>${nameOf(user)}</bdi></h2><${Answered} of=${stats}>${(found) => html`<dl class="figures">
       <${Figure} name="Memories" value=${found.memories.toLocaleString("en")} note=${`${found.superseded.toLocaleString("en")} replaced`} />
       <${Figure} name="Turns" value=${found.turns.toLocaleString("en")} note=${`${found.unprocessed_turns} unprocessed`} />
       <${Figure} name="Conversations" value=${found.threads.toLocaleString("en")} />
@@ -75,7 +75,7 @@ export function Audit() {
   const set = (changes) => replaceRoute(routeTo(user, "audit", "", { ...params, ...changes }));
   const answer = useAnswer(() => memory.audit({ limit }), [user, limit]);
   return html`<div class="view"><h1>Audit</h1>
-    <p class="quiet">Who read and changed the memory of <bdi>${user}</bdi>, newest first.</p><${Answered} of=${answer}>${(found) => {
+    <p class="quiet">Who read and changed the memory of <bdi>${nameOf(user)}</bdi>, newest first.</p><${Answered} of=${answer}>${(found) => {
     const entries = found.entries.filter((one) => !only || one.changes);
     const choice = html`<div class="filters"><${Field} label="Entries"><select value=${limit} onChange=${(event) => set({ limit: event.target.value })}>${[100, 300, 1000].map((one) => html`<option value=${one} selected=${limit === one}>${one}</option>`)}</select><//>
       <label class="check"><input type="checkbox" checked=${only} onChange=${(event) => set({ only: event.target.checked ? "changes" : "" })} /> changes only</label></div>`;
