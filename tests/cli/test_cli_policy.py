@@ -73,6 +73,7 @@ def test_the_audit_names_who_read(store: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MEMORY_AUDIT_DAYS", "7")
     run("show", "--store", store)
     actions = [entry["action"] for entry in parsed("audit", "--store", store)["entries"]]
+    assert len(parsed("audit", "-n", "1", "--store", store)["entries"]) == 1
     assert "memories" in actions
     assert "memories" in run("audit", "--store", store).stdout
     assert "when (UTC)" in run("audit", "--store", store).stdout

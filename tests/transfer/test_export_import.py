@@ -13,6 +13,7 @@ from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import InvalidInput, ModelError
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import Contributions
+from agent_memory.rules.keeping import MOST_CATEGORIES
 from agent_memory.screening.screen import MOST_ENTRIES
 from agent_memory.transfer import export
 
@@ -316,6 +317,38 @@ async def test_each_header_of_a_file_is_read(memory: AsyncMemory):
     header = '{"type": "header", "format": "agent-memory", "version": %d}'
     with pytest.raises(InvalidInput, match="line 2: not an export"):
         await memory.user("alice").import_lines([header % 1, header % 2])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"deny_categories": "health"},
+        {"deny_categories": [5]},
+        {"allow_categories": ["x" * 61]},
+        {"deny_categories": [f"c{number}" for number in range(MOST_CATEGORIES + 1)]},
+        {"retention_days": {"fact": 10**300}},
+    ],
+    ids=lambda given: str(given)[:60],
+)
+async def test_settings_that_could_not_be_set_are_not_imported(memory: AsyncMemory, given: dict[str, object]):
+    header = '{"type": "header", "format": "agent-memory", "version": 1}'
+    alice = memory.user("alice")
+    with pytest.raises(InvalidInput):
+        await alice.import_lines([header, json.dumps({"type": "settings"} | given)])
+    with pytest.raises(InvalidInput):
+        await alice.update_settings(**given)  # type: ignore[arg-type]
+    assert await documents(memory, "alice") == []
+
+
+async def test_imported_settings_are_stored_as_those_that_are_set(memory: AsyncMemory):
+    header = '{"type": "header", "format": "agent-memory", "version": 1}'
+    line = {"type": "settings", "thread_id": "t", "enabled": "off", "deny_categories": [" Health"], "etag": "forged"}
+    alice = memory.user("alice")
+    await alice.import_lines([header, json.dumps(line)])
+    [stored] = [one for one in await documents(memory, "alice") if one["thread_id"] == "t"]
+    assert (stored["enabled"], stored["deny_categories"]) == (False, ["health"])
+    assert "etag" not in stored
+    assert (await alice.import_lines([header, json.dumps(line)])).existing == {"settings": 1}
 
 
 async def test_a_procedure_that_no_user_said_waits_for_review_as_it_does_when_it_is_said(memory: AsyncMemory):

@@ -211,7 +211,7 @@ def audit(
         ),
     ] = None,
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", min=1, max=1000, help="Maximum number of entries.")
+        int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="Maximum number of entries.")
     ] = 50,
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,

@@ -18,7 +18,7 @@ several writers who compete for the last place may all be refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
@@ -54,6 +54,28 @@ def check_retention(days: Mapping[str, int]) -> dict[str, int]:
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= 36_500:
             raise InvalidInput(f"retention_days: {name} is a number of days from 1 to 36500, not {number!r:.60}")
     return dict(days)
+
+
+MOST_CATEGORIES = 100
+"""The most categories that a scope denies or allows. A choice: a text is compared with all, and a model reads all."""
+
+
+def check_categories(field: str, given: Collection[str]) -> list[str]:
+    """The names of categories, in the form in which they are stored.
+
+    Raises:
+        InvalidInput: if it is no list of names, or of more than `MOST_CATEGORIES`.
+    """
+    if (
+        isinstance(given, str)
+        or not isinstance(given, Collection)
+        or not all(isinstance(name, str) and 0 < len(name.strip()) <= 60 for name in given)
+    ):
+        raise InvalidInput(f"{field} is a list of names of 1 to 60 characters, like ['health']")
+    names = sorted({name.strip().lower() for name in given})
+    if len(names) > MOST_CATEGORIES:
+        raise InvalidInput(f"{field} has at most {MOST_CATEGORIES} names, not {len(names)}")
+    return names
 
 
 def check_expiry(expires_at: datetime | None, ttl: int | None) -> datetime | None:

@@ -33,7 +33,7 @@ from agent_memory.recall.context import ContextRequest, Read, build_context, dis
 from agent_memory.recall.groups import check_groups, searchers_of
 from agent_memory.recall.search import search
 from agent_memory.recall.searcher import Searcher
-from agent_memory.rules.keeping import check_retention
+from agent_memory.rules.keeping import check_categories, check_retention
 from agent_memory.rules.switches import Asked, Rules, known_rules, rules_of
 from agent_memory.runtime import Runtime
 from agent_memory.steps.over_memories import LARGEST_GROUP
@@ -256,21 +256,11 @@ def settings_changes(**given: Any) -> dict[str, Any]:
     changes = {name: value for name, value in given.items() if value is not None}
     for name in ("deny_categories", "allow_categories"):
         if name in changes:
-            changes[name] = _categories(name, changes[name])
+            changes[name] = check_categories(name, changes[name])
     if "retention_days" in changes:
         changes["retention_days"] = check_retention(changes["retention_days"])
     read = validated(ScopeSettings, changes, "settings: ").model_dump()
     return {name: read[name] for name in changes}
-
-
-def _categories(field: str, given: Sequence[str]) -> list[str]:
-    if (
-        isinstance(given, str)
-        or not isinstance(given, Collection)
-        or not all(isinstance(name, str) and 0 < len(name.strip()) <= 60 for name in given)
-    ):
-        raise InvalidInput(f"{field} is a list of names of 1 to 60 characters, like ['health']")
-    return sorted({name.strip().lower() for name in given})
 
 
 async def count_stats(runtime: Runtime, partition: tuple[str, ...]) -> Stats:

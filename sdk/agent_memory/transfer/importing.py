@@ -38,7 +38,7 @@ from agent_memory.models import (
     iso,
     now,
 )
-from agent_memory.rules.keeping import check_retention, room_left, with_retention
+from agent_memory.rules.keeping import check_categories, check_retention, room_left, with_retention
 from agent_memory.rules.switches import Rules, read_rules
 from agent_memory.screening.screen import MOST_ENTRIES, entries_of, is_clean, screen_aside
 from agent_memory.steps.gather import Tools
@@ -62,6 +62,7 @@ from agent_memory.transfer.lines import Batch, check_header, check_memory
 from agent_memory.transfer.live_view import begin_view, leave_view
 
 M = TypeVar("M", bound=Model)
+_SETTINGS = set(ScopeSettings.model_fields) - {"updated_at", "etag", "off_by"}
 
 
 class Importer:
@@ -110,7 +111,9 @@ class Importer:
             thread_id = line.get("thread_id")
             if thread_id is not None:
                 check_id(thread_id, "thread_id")
-            values = {name: value for name, value in line.items() if name in ScopeSettings.model_fields}
+            values = {name: value for name, value in line.items() if name in _SETTINGS}
+            for name in {"deny_categories", "allow_categories"} & values.keys():
+                values[name] = check_categories(name, values[name])
             settings = ScopeSettings.model_validate(values)
             known = await read_document(self._store, self._user_id, thread_id)
             # a repeated import meets the settings that it wrote itself
@@ -120,7 +123,7 @@ class Importer:
                 _count(self.receipt.existing, "settings")
                 continue
             check_retention(settings.retention_days)
-            await change_settings(self._store, self._user_id, thread_id, values)
+            await change_settings(self._store, self._user_id, thread_id, settings.model_dump(include=set(values)))
             _count(self.receipt.created, "settings")
 
     async def _memories(self, batch: Batch) -> None:
@@ -326,8 +329,7 @@ def _waiting(memory: Memory) -> Memory:
 
 
 def _same(ours: ScopeSettings, theirs: ScopeSettings) -> bool:
-    version = {"updated_at", "etag", "off_by"}
-    return ours.model_dump(exclude=version) == theirs.model_dump(exclude=version)
+    return ours.model_dump(include=_SETTINGS) == theirs.model_dump(include=_SETTINGS)
 
 
 def _count(counts: dict[str, int], kind: str, number: int = 1) -> None:
