@@ -59,26 +59,36 @@ def test_matches_are_those_of_pythons_engine(pattern: str, text: str) -> None:
         assert ours.findall(text) == compiled.findall(text)
 
 
-# Patterns with what ASCII lacks. As bytes they must find what they find as letters.
+# Patterns with what the texts that are read as bytes have and lack.
 MIXED = [
     r"[\p{Lu}\p{Lo}][\p{L}'’-]*",
     r"(\w+)’?s (\P{L}|ü?)",
     r"[^\s“”„\x{2019}é]+",
-    r"\b(?:für|fur|for)\b[ -～]",
+    r"\b(?:für|fur|œuvre|ŠKODA|µg|猫)\b|[ -～]é",
     r"\[[^]\p{Z}]*\]|[][]x|[^]a[]",
-    r"\x41|\x85|\pN{2}|\p{^L}\\p",
+    r"\x41|\x85|\xe9|\pN{2}|\p{^L}\\p",
     r"[\p{M}\p{Han}]|[\p{Latin}]{2}|\p{M}?z",
+    r"[À-ÿ]+|[^\x{80}-\x{9f}]€|a-é|\x{2019}-é|[\x{2010}-\x{203a}]{2}",
 ]
 
 
+@pytest.mark.parametrize("flags", [0, re.I])
 @pytest.mark.parametrize("pattern", MIXED)
-@given(text=st.text("aAfuor19x ~-'s[]^\\pz\t\x1c{}", min_size=1))
-def test_an_ascii_text_is_read_as_any_other_is(pattern: str, text: str) -> None:
-    made = linear(pattern, re.I)
+@given(text=st.text("aAfuor19x ~-'s[]^\\pz\t\x1c{}’“€…×²\xa0\x85éÉß猫"))
+def test_a_text_that_is_read_as_bytes_is_read_as_any_other(pattern: str, flags: int, text: str) -> None:
+    made = linear(pattern, flags)
     letters = list(made._compiled.finditer(text))
-    assert [(found.span(), found.groups()) for found in made.finditer(text)] == [
-        (found.span(), found.groups()) for found in letters
+    assert [(found.span(), found.group(), found.groups()) for found in made.finditer(text)] == [
+        (found.span(), found.group(), found.groups()) for found in letters
     ]
+
+
+def test_curly_quotes_and_dashes_leave_a_text_one_of_bytes() -> None:
+    made = linear(r"\w+")
+    assert made.findall("“Don’t”, he said – for 5 €…") == ["Don", "t", "he", "said", "for", "5"]
+    assert "_compiled" not in vars(made)
+    assert made.findall("Zoë") == ["Zoë"]
+    assert "_compiled" in vars(made)
 
 
 def test_flags_are_those_of_re() -> None:

@@ -41,44 +41,42 @@ class Linear:
 
     @cached_property
     def _of_bytes(self) -> re.Pattern[bytes]:
-        """The same for ASCII texts, in which a byte is a character: RE2 need not count characters for each match.
+        """The same for texts of which `_bytes_of` makes bytes.
 
-        Without the classes of Unicode a program is an eighth as long, and compiled in a quarter of the time.
+        RE2 need not count characters for each match then, and without the classes of Unicode a program is an eighth as
+        long and compiled in a quarter of the time.
         """
-        compiled: re.Pattern[bytes] = re2.compile(_for_ascii(self.pattern), _options(re2.Options.Encoding.LATIN1))
+        compiled: re.Pattern[bytes] = re2.compile(_for_bytes(self.pattern), _options(re2.Options.Encoding.LATIN1))
         return compiled
 
     def search(self, text: str) -> re.Match[str] | None:
         """The first match."""
-        if text.isascii():
-            found = self._of_bytes.search(text.encode())
-            return None if found is None else _in_ascii(found)
+        if (encoded := _bytes_of(text)) is not None:
+            return _in_text(self._of_bytes.search(encoded), text)
         return self._compiled.search(_whole(text))
 
     def match(self, text: str) -> re.Match[str] | None:
         """The match at the beginning."""
-        if text.isascii():
-            found = self._of_bytes.match(text.encode())
-            return None if found is None else _in_ascii(found)
+        if (encoded := _bytes_of(text)) is not None:
+            return _in_text(self._of_bytes.match(encoded), text)
         return self._compiled.match(_whole(text))
 
     def fullmatch(self, text: str) -> re.Match[str] | None:
         """The match of the whole text."""
-        if text.isascii():
-            found = self._of_bytes.fullmatch(text.encode())
-            return None if found is None else _in_ascii(found)
+        if (encoded := _bytes_of(text)) is not None:
+            return _in_text(self._of_bytes.fullmatch(encoded), text)
         return self._compiled.fullmatch(_whole(text))
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         """All matches, in order."""
-        if text.isascii():
-            return map(_in_ascii, self._of_bytes.finditer(text.encode()))
+        if (encoded := _bytes_of(text)) is not None:
+            return (cast("re.Match[str]", _InText(found, text)) for found in self._of_bytes.finditer(encoded))
         return self._compiled.finditer(_whole(text))
 
     def findall(self, text: str) -> list[Any]:
         """The texts of all matches; of a pattern with groups, those of its groups."""
-        if text.isascii() and not self._of_bytes.groups:
-            return [text[slice(*found.span())] for found in self._of_bytes.finditer(text.encode())]
+        if (encoded := _bytes_of(text)) is not None and not self._of_bytes.groups:
+            return [text[slice(*found.span())] for found in self._of_bytes.finditer(encoded)]
         return self._compiled.findall(_whole(text))
 
     def split(self, text: str) -> list[Any]:
@@ -90,6 +88,23 @@ class Linear:
         return self._compiled.sub(repl, _whole(text))
 
 
+_SIGNS = "cp1252"
+"""An encoding with a byte for each sign that phones and models put in place of ASCII's: curly quotes, dashes, "…"."""
+_LETTERS = bytes(code for code in range(128, 256) if bytes([code]).decode(_SIGNS, "ignore").isalpha())
+"""Its letters beyond ASCII. RE2 knows their other case only in UTF-8."""
+
+
+def _bytes_of(text: str) -> bytes | None:
+    """A text in ASCII and common signs, with one byte for each character; None for other texts."""
+    if text.isascii():
+        return text.encode()
+    try:
+        encoded = text.encode(_SIGNS)
+    except UnicodeEncodeError:
+        return None
+    return encoded if len(encoded.translate(None, _LETTERS)) == len(encoded) else None
+
+
 def _options(encoding: Any = re2.Options.Encoding.UTF8) -> Any:
     options = re2.Options()
     options.encoding = encoding
@@ -97,29 +112,31 @@ def _options(encoding: Any = re2.Options.Encoding.UTF8) -> Any:
     return options
 
 
-def _in_ascii(found: re.Match[bytes]) -> re.Match[str]:
-    return cast("re.Match[str]", _InAscii(found))
+def _in_text(found: re.Match[bytes] | None, text: str) -> re.Match[str] | None:
+    return None if found is None else cast("re.Match[str]", _InText(found, text))
 
 
-class _InAscii:
-    """A match among the bytes of an ASCII text, with the methods of `re.Match` that RE2 has, but no templates."""
+class _InText:
+    """A match among the bytes of a text, with the methods of `re.Match` that RE2 has, but no templates."""
 
-    __slots__ = ("_found",)
+    __slots__ = ("_found", "_text")
 
-    def __init__(self, found: re.Match[bytes]) -> None:
+    def __init__(self, found: re.Match[bytes], text: str) -> None:
         self._found = found
+        self._text = text
 
     def __getitem__(self, group: int | str) -> str | None:
-        name: Any = group.encode() if isinstance(group, str) else group  # RE2 knows bytes by names in bytes
-        part = self._found[name]
-        return None if part is None else part.decode()
+        number = group if isinstance(group, int) else self._found.re.groupindex[cast(Any, group.encode())]
+        start, end = self._found.span(number)
+        return None if start < 0 else self._text[start:end]
 
     def group(self, *groups: int | str) -> Any:
         parts = tuple(self[group] for group in groups or (0,))
         return parts if len(parts) > 1 else parts[0]
 
     def groups(self, default: Any = None) -> tuple[Any, ...]:
-        return tuple(default if part is None else part.decode() for part in self._found.groups())
+        parts = (self[number] for number in range(1, self._found.re.groups + 1))
+        return tuple(default if part is None else part for part in parts)
 
     def start(self, group: int = 0) -> int:
         return self._found.start(group)
@@ -243,32 +260,35 @@ def _with_unicode(pattern: str) -> str:
     return _replaced(pattern, covering)
 
 
-def _for_ascii(pattern: str) -> bytes:
-    """A pattern that finds the same in ASCII texts. What these never hold has become one character, U+00FF."""
+def _for_bytes(pattern: str) -> bytes:
+    """A pattern that finds the same in the bytes of a text."""
 
     def narrowed(part: str, in_class: bool) -> str:
-        if part[:2] not in (r"\p", r"\P", r"\x"):
-            return part if part.isascii() else _OTHER
-        if part[1] == "x":
-            return part if int(part[2:].strip("{}"), 16) < 128 else _OTHER
-        return _in_ascii_of(part) if in_class else f"[{_in_ascii_of(part)}]"
+        if part.isascii() and part[:2] not in (r"\p", r"\P", r"\x"):
+            return part
+        if in_class:
+            return _members(f"[{part}]")
+        first, dash, last = part.rpartition("-")  # outside of a class, "a-é" is three characters
+        return narrowed(first, False) + dash + narrowed(last, False) if dash else f"[{_members(part)}]"
 
     return _replaced(pattern, narrowed).encode()
 
 
-_OTHER = r"\xff"
-
-
-@lru_cache(maxsize=64)
-def _in_ascii_of(unicode_class: str) -> str:
-    r"""The ASCII characters of a class such as `\p{L}`, as members of another class."""
-    compiled = re2.compile(unicode_class, _options())
-    return "".join(f"\\x{code:02x}" for code in range(128) if compiled.match(chr(code))) + _OTHER
+@lru_cache(maxsize=256)
+def _members(of: str) -> str:
+    r"""The bytes of the characters that a pattern such as `\p{L}`, "é" or `[ -～]` finds, as members of a class."""
+    compiled = re2.compile(of, _options())
+    found = (code for code in range(256) if compiled.fullmatch(bytes([code]).decode(_SIGNS, "ignore")))
+    return "".join(f"\\x{code:02x}" for code in found) or r"\x81"  # which stands for no character
 
 
 # Each open repeat is of a class and has a bracket behind it that the class lacks.
-_PART = re.compile(r"\\(?:x\{\w+\}|x\w\w|[pP]\{\^?\w+\}|[pP]\w|.)|\[\^?\]?|\]|[^\x00-\x7f]", re.DOTALL)
-"""What counts in a pattern: escapes, the ends of classes, and what is not ASCII.
+_PART = re.compile(
+    r"(?:[^\\\[\]]|\\x\{\w+\})-(?:[^\x00-\x7f]|\\x\{\w+\})"
+    r"|\\(?:x\{\w+\}|x\w\w|[pP]\{\^?\w+\}|[pP]\w|.)|\[\^?\]?|\]|[^\x00-\x7f]",
+    re.DOTALL,
+)
+"""What counts in a pattern: ranges beyond ASCII, escapes, the ends of classes, and what is not ASCII.
 
 A bracket right after the opening one, or after its caret, is a character of the class.
 """
