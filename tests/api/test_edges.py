@@ -365,6 +365,43 @@ async def test_the_server_does_not_wait_for_a_body_that_never_arrives():
     assert (b"connection", b"close") in said[0]["headers"]
 
 
+async def test_large_bodies_that_arrive_at_the_same_time_have_a_bound():
+    """Anybody may send them. Small ones are taken all the same."""
+    answered: list[int] = []
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        answered.append(len((await receive())["body"]))
+
+    limited = BodyLimit(app, max_bytes=1_000_000, most_at_once=300_000)
+
+    async def request(*parts: bytes, waits: bool = False) -> list[Any]:
+        left, said = list(parts), []
+
+        async def receive() -> Any:
+            if waits and len(left) == 1:
+                begun.set()
+                await go_on.wait()
+            return {"type": "http.request", "body": left.pop(0), "more_body": bool(left)}
+
+        async def send(message: Any) -> None:
+            said.append(message)
+
+        await limited({"type": "http", "method": "POST", "path": "/", "headers": []}, receive, send)
+        return said
+
+    slow = asyncio.create_task(request(b"a" * 200_000, b"b", waits=True))
+    await begun.wait()
+    refused = await request(b"c" * 100_001)
+    assert refused[0]["status"] == 503
+    assert {(b"connection", b"close"), (b"retry-after", b"5")} <= set(refused[0]["headers"])
+    assert await request(b"d" * 60_000) == []
+    go_on.set()
+    await slow
+    assert await request(b"e" * 290_000) == []  # there is room again
+    assert answered == [60_000, 200_001, 290_000]
+
+
 async def test_no_answer_waits_until_an_earlier_part_is_acknowledged(monkeypatch: pytest.MonkeyPatch):
     """With Nagle's algorithm the body of each answer would follow its head 40 ms later."""
     at_once: list[int] = []

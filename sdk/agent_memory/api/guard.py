@@ -20,8 +20,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agent_memory.api.errors import error_response
-from agent_memory.errors import ConfigurationError, InvalidInput
+from agent_memory.api.errors import RETRY_AFTER, error_response
+from agent_memory.errors import ConfigurationError, InvalidInput, StoreUnavailable
 from agent_memory.text.patterns import linear
 
 BODY_SECONDS = 30.0
@@ -29,17 +29,31 @@ BODY_SECONDS = 30.0
 hours."""
 
 
+MOST_AT_ONCE = 256 * 1024 * 1024
+"""Bytes of unfinished bodies that a process holds: 64 of the largest. Anybody can send one: it is read first."""
+SMALL = 64 * 1024
+"""Up to this size in bytes, a body is taken although there are that many: a question is smaller."""
+
+
 class _TooLarge(Exception):
     """The body is larger than it may be."""
 
 
-class BodyLimit:
-    """Answers 413 to a larger body and 408 to a slower one, before anything reads it."""
+class _NoRoom(Exception):
+    """Too much arrives at the same time."""
 
-    def __init__(self, app: ASGIApp, max_bytes: int, seconds: float = BODY_SECONDS) -> None:
+
+class BodyLimit:
+    """Answers 413 to a larger body and 408 to a slower one, before anything reads it. 503 to one too many at a time."""
+
+    def __init__(
+        self, app: ASGIApp, max_bytes: int, seconds: float = BODY_SECONDS, most_at_once: int = MOST_AT_ONCE
+    ) -> None:
         self._app = app
         self._max_bytes = max_bytes
         self._seconds = seconds
+        self._most_at_once = most_at_once
+        self._arriving = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes the request on with its whole body, unless that is too large or too slow."""
@@ -52,6 +66,9 @@ class BodyLimit:
         except _TooLarge:
             refusal = error_response(413, "too_large", f"a request has at most {self._max_bytes} bytes")
             await refusal(scope, receive, send)
+        except _NoRoom:
+            message, close = "the server is busy: too many large requests arrive", {"Connection": "close"}
+            await error_response(503, StoreUnavailable.code, message, RETRY_AFTER, close)(scope, receive, send)
         except TimeoutError:
             message = f"the body had not arrived after {self._seconds:g} seconds"
             refusal = error_response(408, "too_slow", message, headers={"Connection": "close"})
@@ -67,15 +84,22 @@ class BodyLimit:
             raise _TooLarge
         body = bytearray()
         more = True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return None
-            body += message.get("body", b"")
-            if len(body) > self._max_bytes:
-                raise _TooLarge
-            more = message.get("more_body", False)
-        return bytes(body)
+        try:
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return None
+                part = message.get("body", b"")
+                body += part
+                self._arriving += len(part)
+                if len(body) > self._max_bytes:
+                    raise _TooLarge
+                if len(body) > SMALL and self._arriving > self._most_at_once:
+                    raise _NoRoom
+                more = message.get("more_body", False)
+            return bytes(body)
+        finally:
+            self._arriving -= len(body)
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
