@@ -7,7 +7,7 @@ import re
 from agent_memory.text.dates import DAY_NAMES, MONTH_NAMES
 from agent_memory.text.patterns import linear
 
-MONTHS = (
+_MONTHS = (
     "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
     "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
     "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
@@ -47,7 +47,7 @@ _NEAR = {
 _NEARLY = {foreign.replace("_", " "): english for english, words in _NEAR.items() for foreign in words.split()}
 _ENGLISH = {
     word.casefold(): english
-    for languages, names in ((MONTHS, MONTH_NAMES), (_DAYS, DAY_NAMES))
+    for languages, names in ((_MONTHS, MONTH_NAMES), (_DAYS, DAY_NAMES))
     for language in languages
     for word, english in zip(language.split(), names, strict=True)
     if word.casefold() not in {name.casefold() for name in names}

@@ -19,7 +19,7 @@ from agent_memory.language.offline.grammar import NAMED_KIN, Clause, parse
 from agent_memory.language.offline.text import canons, content_stems, sentences, stem, stems
 from agent_memory.language.offline.topics import is_attribute
 from agent_memory.language.offline.values import Value
-from agent_memory.text.patterns import bounded
+from agent_memory.text.patterns import bounded, plain_words
 
 Verdict = Literal["update", "contradict"]
 
@@ -67,7 +67,12 @@ _WHAT_TO = bounded(
     r"(?:(?:the|my|our) (?P<what>.+?)|(?P<bare>(?!(?:to|from|back|over|in|out|on|off|up|away|jobs)\b)[\w&-]+)) "
     r"(?:over )?(?:to|till|until) (?P<new>.+)"
 )
+_TITLE = bounded(r"^[A-Z][\w'&.-]*(?: (?:of|the|and|in|[A-Z][\w'&.-]*))* [A-Z][\w'&.-]*$")
+"""A name of several words, such as that of a book."""
+_KIN_BEFORE = bounded(rf"^(?:my|our) (?:\w+ )?{plain_words(lexicon.KIN)} (?=[A-Z])")
+"""Who somebody is to the speaker, before the name: "my best man is my brother Ewan"."""
 _V = bounded(r"\bv(?=\d)")
+_VERSION = bounded(r"^(?P<what>[^\W\d_][\w.+#-]*) (?:from \S+ )?to (?P<version>v?\d[\d.]*)$")
 _VERSIONED = bounded(r"\b(?P<what>[A-Z][\w.+#-]*) v?\d+(?:\.\d+)*\b")
 _ADDED = bounded(r" ?, (?!\d)(?!(?:and|or|from|to|not)\b).*")
 _OFTEN = bounded(
@@ -87,7 +92,12 @@ _PLAIN_VERBS = stems(lexicon.CHANGING | lexicon.words("be have cost plan set hol
 """Verbs that only give a thing its value, and are no part of what is claimed."""
 _FRAME = canons("thing venue place held set now new instead still date day scheduled back anything nothing".split())
 _FRAME |= canons(name for name in _MONTHS if len(name) > 3)
+_ENDING = stems(lexicon.words("sell cancel drop ditch fire sack"))
+"""Verbs that end whatever had the name behind them as its value: "we cancelled Huber"."""
+_THE = bounded(r"^(?:the|my|our) ", re.I)
 _WITH_WHOM = bounded(r"\bwith (?:(?:the|our|my|all) )?(?-i:[a-z])[\w-]+", re.I)
+_OLDEST = 120
+"""The highest number that is read as an age."""
 ENDED = frozenset({"ended"})
 """The topic of a claim that only says that what it replaces is over."""
 ONE_AT_A_TIME = lexicon.words("live work drive manag role name")
@@ -103,11 +113,11 @@ _STATUS = {"diet": frozenset(lexicon.DIETS), "marit": _MARITAL}
 def read(text: str, said_at: datetime) -> tuple[Claim, ...]:
     """The claims of a text of one or more sentences."""
     text = endings.restated(text)
-    pieces = [piece for one in sentences(text) for piece in statements.parts(one, reasons=False) or [one]]
+    pieces = (piece for one in sentences(text) for piece in statements.parts(one, reasons=False) or [one])
     clauses = filter(None, (parse(clause) for piece in pieces for clause in _clauses(piece.text)))
     found = [claim for one in clauses for claim in _claims(one, said_at) if claim.topic]
-    overs = filter(None, (endings.ending(piece.text) for piece in pieces))
-    found += [Claim(over.owner, ENDED, change=True, replaced=values.text(over.what)) for over in overs]
+    if over := endings.ending(text):
+        found.append(Claim(over.owner, ENDED, change=True, replaced=values.text(over.what)))
     return tuple(dict.fromkeys(found))
 
 
@@ -119,11 +129,13 @@ def _clauses(sentence: str) -> list[str]:
 
 def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     changing = clause.verb in _CHANGING
-    over = clause.time == "past" and not (changing or clause.verb in {"join", "get", "marri"})
+    ended = _NAME.match(_THE.sub("", clause.after)) if clause.verb in _ENDING and not clause.thing else None
+    ended = None if ended and ended[0].endswith("'s") else ended
+    over = clause.time == "past" and not (changing or ended or clause.verb in {"join", "get", "marri"})
     wished = clause.time == "wish" and (clause.hedged or clause.verb != "fli")
     if over or wished or (clause.time == "ahead" and not clause.thing):
         return []
-    thing = " ".join(clause.thing)
+    thing = " ".join(clause.thing) or (clause.aside if clause.owner == "it" else "")
     # What follows a comma tells why or where, and no value.
     plain = _ADDED.sub("", clause.after) if changing or clause.verb in ONE_AT_A_TIME else clause.after
     old, after = _replaced(plain) if changing else (None, plain) if clause.negative else _contrasted(plain, said_at)
@@ -131,33 +143,43 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     base = Claim("", frozenset(), (), True, clause.negative, clause.change, clause.hedged, additive, old)
     if not clause.thing and (told := _of_person(clause, base)):
         return told
+    if clause.verb == "upgrad" and (version := _VERSION.match(after)):  # "upgraded Kubernetes to 1.30"
+        after = f"{version['what'].capitalize()} {version['version']}"
     what = _WHAT_TO.match(after) if changing else None
-    found, bare = _values(f"to {what['new']}" if what else after, said_at)
+    if thing and _TITLE.match(after):
+        found, bare = [values.text(after)], ""
+    else:
+        found, bare = _values(f"to {what['new']}" if what else _KIN_BEFORE.sub("", after), said_at)
     bare = f"{what['what'] or what['bare']} {bare}" if what else bare
+    if not thing and clause.verb in {"plan", "book", "cancel", "organ"}:  # The trip to Hawaii, not a value Hawaii.
+        found, bare = [], _OFTEN.sub("", after)
     first = clause.rest[0].lower() if clause.rest else ""
     verb = _SAME_VERB.get(first if clause.verb == "be" else clause.verb, clause.verb)
     bare = bare.removeprefix(first) if verb == "live" and clause.verb == "be" else bare
     named = [value for value in found if value.kind == "text"]
-    if named and not thing and clause.verb == "move":
+    if clause.verb == "start" and first == "at" and named:
+        verb = "work"
+    elif named and not thing and clause.verb == "move":
         verb = "use" if what else "live"
     elif named and not thing and (first == "on" if clause.verb == "be" else clause.verb in _SWITCHING):
         verb = "use"
     elif clause.verb in _PLAIN_VERBS and verb == clause.verb:
         verb = ""
-    topic = (content_stems(f"{thing} {bare}") | ({verb} if verb else set())) - _FRAME
+    married = "marri" in content_stems(clause.after) or clause.verb == "marri"
+    topic = (content_stems(f"{thing} {bare} {clause.aside}") | ({verb} if verb else set())) - _FRAME
     if verb in {"use", "chat"} and (others := _WITH_WHOM.search(after)):  # Slack with clients is not Slack for all.
         topic |= content_stems(others[0])
     if _BACK.search(thing):
         topic |= BACK
     topic = topic or content_stems(thing) - {"thing"}  # "Tobiah's thing is on Fly" names no topic.
-    if thing:  # The wedding of my sister is my sister's wedding.
+    if thing or married:  # The wedding of my sister is my sister's wedding.
         topic |= content_stems(" ".join(clause.owner.split(".")[1:]))
         if topic & NAMED_KIN:
             topic -= {"name"}  # the name of my vet is my vet
         owner = clause.owner.split(".")[0]
     else:
         owner = "self" if clause.owner == "it" or what else clause.owner  # Whoever raised it, it is my dose.
-    lasting = bool(thing or changing or topic & ONE_AT_A_TIME) or all(one.kind == "number" for one in found)
+    lasting = bool(thing or married or changing or topic & ONE_AT_A_TIME) or all(one.kind == "number" for one in found)
     units = {str(entry[1]) for value in found if value.kind == "number" for entry in value.core}
     of_many = bool(named) or "percent" in units
     if topic == {verb} and of_many and not (thing or changing or topic & ONE_AT_A_TIME):
@@ -171,8 +193,11 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
         base = replace(base, negative=True, change=True)
     elif clause.verb == "cancel":
         base = replace(base, negative=True, change=True)
+    if ended and not clause.negative:
+        topic, found, base = frozenset({"tool"}), [], replace(base, replaced=values.text(ended[0]), negative=False)
     if not topic and found and found[0].kind == "number":
-        topic = frozenset({str(entry[1]) for entry in found[0].core}) - {""}
+        is_age = clause.verb == "be" and not thing and after.isdigit() and int(after) <= _OLDEST
+        topic = frozenset({str(entry[1]) or ("age" if is_age else "") for entry in found[0].core}) - {""}
     valued = "favorit" in topic or (clause.thing and is_attribute(clause.thing[-1].lower()))
     if not found and valued and (said := values.head(after)):
         found = [values.text(said)]
@@ -183,7 +208,7 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     if not topic and (old is not None or (changing and named)):
         topic = frozenset({"tool"})
     begun = verb in {"work", "live"} and clause.verb not in {verb, "be"}
-    change = base.change or changing or begun
+    change = base.change or changing or begun or clause.verb == "marri" or "new" in clause.rest[:2]
     return [replace(base, owner=owner, topic=frozenset(topic), values=tuple(found), lasting=lasting, change=change)]
 
 
@@ -263,7 +288,10 @@ def _values(after: str, said_at: datetime) -> tuple[list[Value], str]:
         found.append(amount)
     if number is not None and (name is None or number.start() < name.start()) and time is None:
         amount = values.read_number(rest[number.start() :])
-        found, starts, name = [amount] if amount else found, [number.start()], None
+        if amount is not None:
+            found = [amount, *(value for value in found if value.kind != "text")]
+            starts = [number.start()]
+            name = None
     if not found:
         return [], _OFTEN.sub("", after)
     end = name.end() if name else number.end("number") if number and time is None else 0

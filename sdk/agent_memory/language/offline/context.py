@@ -10,6 +10,7 @@ from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.grammar import Clause, parse
 from agent_memory.language.offline.statements import trimmed
 from agent_memory.language.offline.text import stem
+from agent_memory.language.offline.verbs import is_past
 from agent_memory.models import FactKind
 from agent_memory.text import dates
 from agent_memory.text.dates import Moment
@@ -21,10 +22,17 @@ _JOINT = bounded(r"[,;]\s+|\s+(?:and|but|so|because|while)\s+")
 _ONWARD = bounded(r"\b(?:start|starts|starting|beginning|from|effective|due)\b(?: in| on)? [A-Za-z\d]+", re.I)
 _BOOKED = bounded(
     rf"\b{either('booked reserved scheduled arranged planned registered signed_up invited')}\b"
-    r".*(?: (?:for|on|from|in)|:) |\b(?:was|were|got) (?:asked|invited|told|advised) to [a-z]+ .*\b(?:on|in) ",
+    r".*(?: (?:for|on|from|in)|:) "
+    r"|\b(?:was|were|been|got) (?:asked|invited|told|chosen|advised|requested) to [a-z]+ .*\b(?:on|in) ",
     re.I,
 )
-"""What stands before the time of something arranged, which lies ahead of it."""
+"""What stands before the time of something arranged or asked for, which lies ahead of it."""
+_PLAIN_PAST = bounded(
+    rf"^(?:(?:and|but|so|then) )?(?:(?:i|we|he|she|they|(?-i:[A-Z][a-z]+)|(?:my|our|the) [a-z]+[^\Ws]) )?"
+    rf"(?:(?:just|also|already|finally) )?{plain_words(lexicon.BASE_OR_PAST)}\b",
+    re.I,
+)
+"""A verb whose past looks like its base: with a day of its own, it tells what was ("we cut over on Saturday")."""
 _WAS_DONE = bounded(r"\b(?:was|were) (?!\w+ to\b)(?:(?!\b(?:and|but|so|because)\b)[^,;])*$", re.I)
 """What stands before a day on which something was done: "my card was charged on Saturday"."""
 _SIDELONG = bounded(
@@ -67,7 +75,7 @@ def moments(text: str, said_at: datetime, nearest_first: Sequence[str] = ()) -> 
         for moment in ahead
         if not any(start <= moment.start < end for start, end in again)
         # "the weekend" behind another date is the one around that date, or this one.
-        and not (moment.phrase == "the weekend" and near)
+        and not (moment.grain == "weekend" and moment.phrase == "the weekend" and near)
     )
 
 
@@ -82,10 +90,14 @@ def _placed_in_time(text: str, ahead: Moment, behind: Moment, said_at: datetime)
     clause = parse(clause_text)
     if not _NAMED_MONTH.search(ahead.phrase) or (clause is not None and clause.time in {"ahead", "wish"}):
         return ahead
-    under_way = clause is not None and clause.time == "now" and not clause.perfect and clause.verb not in {"", "be"}
-    if ahead.role != "since" and (under_way or _IS.search(before)):
-        return ahead  # "my boss wants the report in June"
+    if ahead.role != "since" and (_IS.search(before) or (clause is not None and _is_to_come(clause))):
+        return ahead
     return behind if said_at - behind.first < ahead.first - said_at else ahead
+
+
+def _is_to_come(clause: Clause) -> bool:
+    """Whether a present-tense clause gives a time that is still to come: "my boss wants the report in June"."""
+    return clause.time == "now" and not clause.perfect and clause.verb not in {"", "be"}
 
 
 def _date_of_talk(nearest_first: Sequence[str], said_at: datetime) -> datetime | None:
@@ -111,10 +123,8 @@ def _looks_back(text: str) -> bool:
     if _ONWARD.search(text):
         return False
     clause = parse(text)
-    if clause is None or clause.time == "past":
-        return clause is not None
-    # A verb whose past looks like its base tells, with a day of its own, what was ("we cut over on Saturday").
-    return not lexicon.BASE_OR_PAST.isdisjoint(text.lower().split()[1:3])
+    framed = clause is not None and clause.change and any(map(is_past, text.lower().split()[:4]))
+    return framed or _PLAIN_PAST.match(text) is not None or (clause is not None and clause.time == "past")
 
 
 def dating(
@@ -124,8 +134,8 @@ def dating(
 
     An instruction holds from a day on only if it says so ("from Monday on").
     """
-    # "The launch is in June": the time is what is told, and may move.
-    valued = clause is not None and bool(clause.thing)
+    # "The launch is in June", "she gets married in June": the time is what is told, and may move.
+    valued = clause is not None and bool(clause.thing or (clause.time == "now" and clause.verb in {"get", "marri"}))
     changing = clause is not None and clause.verb in {stem(verb) for verb in lexicon.CHANGING}
     start = end = None
     for moment in found:

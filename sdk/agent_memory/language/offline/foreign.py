@@ -8,12 +8,12 @@ talk.
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
 from agent_memory.language.offline import foreign_words as forms
-from agent_memory.language.offline.foreign_words import Language
 from agent_memory.language.offline.text import straighten
 from agent_memory.models import FactKind
 from agent_memory.text import dates
@@ -21,7 +21,7 @@ from agent_memory.text.calendar_words import FOREIGN_TIMES, with_english_calenda
 from agent_memory.text.dates import Moment
 from agent_memory.text.instructions import standing_instruction
 from agent_memory.text.languages import is_foreign
-from agent_memory.text.patterns import WORD, Linear, linear
+from agent_memory.text.patterns import WORD, Linear, either, linear
 from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
 from agent_memory.text.wishes import wish
 
@@ -39,6 +39,27 @@ _EXACT = frozenset({"day", "week", "weekend"})
 _DAYS = {day.removesuffix("s") for day in FOREIGN_TIMES}
 _SUBJECTS = ("name", "home", "work")
 _PARTICULAR = linear(r"\d|\s\p{Lu}")
+
+
+class _Patterns(NamedTuple):
+    words: frozenset[str]
+    unsure: Linear
+    mine: Linear
+    past: Linear
+    other: Linear
+    denied: Linear
+
+
+def _patterns(language: forms.Language) -> _Patterns:
+    def anywhere(form: str) -> Linear:
+        return linear(rf"(?:^|[^\p{{L}}'-])(?:{form})(?:[^\p{{L}}]|$)", re.I)
+
+    unsure, other, denied = (either(one) for one in (language.unsure, language.other, language.denied))
+    found = map(anywhere, (unsure, language.mine, language.past, other, denied))
+    return _Patterns(frozenset(language.words.split()), *found)
+
+
+_PATTERNS = [_patterns(language) for language in forms.LANGUAGES]
 
 
 class Told(NamedTuple):
@@ -93,7 +114,7 @@ def _order(text: str) -> str:
 def answers(reply: str, question: str) -> bool:
     """Whether a reply in one of these languages tells a figure, a habit or a name that a question asks for."""
     plain, [language, *_] = straighten(reply).strip(), _languages(f"{question} {reply}")
-    idle = any(form.search(question) for form in (forms.AT_HAND, forms.PASSING))
+    idle = any(form.search(question) for form in (forms.OFFERING, forms.AT_HAND, forms.PASSING))
     if (
         idle
         or not is_foreign(question)
@@ -118,20 +139,20 @@ def _plain(text: str, said: str) -> Told | None:
     if not name or _is_idle(plain):
         return None
     if name == "cannot":
-        return Told("fact", _IMPORTANCE["vital"], text, said)
+        return None if forms.AT_ONCE.search(plain) else Told("fact", _IMPORTANCE["vital"], text, said)
     if name == "preference":
         return None if forms.DANGLING.search(plain) else Told("preference", _IMPORTANCE[name], text, said)
     return Told("fact", _IMPORTANCE.get(name, _IMPORTANCE["fact"]), text, said, name if name in _SUBJECTS else "")
 
 
-def _languages(plain: str) -> list[Language]:
+def _languages(plain: str) -> list[_Patterns]:
     """The languages of which a sentence has most small words; mostly one."""
     words = WORD.findall(plain.casefold())
-    likeness = [sum(word in one.words for word in words) for one in forms.LANGUAGES]
-    return [one for like, one in zip(likeness, forms.LANGUAGES, strict=True) if like == max(likeness)]
+    likeness = [sum(word in one.words for word in words) for one in _PATTERNS]
+    return [one for like, one in zip(likeness, _PATTERNS, strict=True) if like == max(likeness)]
 
 
-def _has_small_words(plain: str, language: Language) -> bool:
+def _has_small_words(plain: str, language: _Patterns) -> bool:
     """Whether a sentence has more small words of the language than of English: "Die Miete ist am 3. fällig"."""
     words = set(WORD.findall(plain.casefold()))
     theirs, ours = words & (language.words - SMALL_WORDS), words & (SMALL_WORDS - language.words)
@@ -168,7 +189,7 @@ def _other(text: str, said_at: datetime) -> Told | None:
     return Told("fact", _IMPORTANCE["fact"], text, text) if _is_told(plain, language) else None
 
 
-def _is_told(plain: str, language: Language) -> bool:
+def _is_told(plain: str, language: _Patterns) -> bool:
     """Whether a sentence names somebody, or tells a figure, a habit or a change of the speaker's or their people's."""
     mine, thing = language.mine.search(plain) or forms.I_DO.search(plain), forms.THING.search(plain)
     by_name = not thing and forms.NOW_SO.match(plain) is None and forms.BY_NAME.search(plain) is not None
@@ -177,7 +198,7 @@ def _is_told(plain: str, language: Language) -> bool:
     measured = any(map(str.isdigit, plain)) or any(word.removesuffix("s") in _DAYS for word in words)
     if thing and forms.TURNED.search(plain):
         return True
-    if forms.CHANGED.search(plain):
+    if forms.CHANGED.search(plain) or (mine and forms.ONWARD.search(plain)):
         return own or bool(thing and measured)
     if forms.NOW_SO.search(plain):
         of_person = by_name or forms.OWNER.search(plain) is not None
@@ -192,7 +213,7 @@ def _is_told(plain: str, language: Language) -> bool:
     ):
         return True
     kin, whose = forms.OWNER.search(plain), forms.OWN.search(plain)
-    acting = kin is None or (kin["verb"] and kin["verb"].casefold() not in forms.SAYING)
+    acting = kin is None or ((kin["verb"] or "").casefold() not in forms.SAYING and kin["verb"])
     subject = kin or whose
     rest = plain[subject.end() :] if subject else ""
     particular = _PARTICULAR.search(rest) if kin and kin["name"] else named.search(rest)
@@ -202,16 +223,16 @@ def _is_told(plain: str, language: Language) -> bool:
     return bool(own or (thing and not listed)) and forms.FIGURE.search(plain) is not None
 
 
-def _particular(language: Language) -> Linear:
-    return forms.GERMAN_PARTICULAR if language is forms.LANGUAGES[forms.GERMAN] else forms.PARTICULAR
+def _particular(language: _Patterns) -> Linear:
+    return forms.GERMAN_PARTICULAR if language is _PATTERNS[forms.GERMAN] else forms.PARTICULAR
 
 
-def _event(plain: str, said_at: datetime, language: Language) -> Moment | None:
+def _event(plain: str, said_at: datetime, language: _Patterns) -> Moment | None:
     """The day of an event that a sentence tells, if it is certain."""
     if forms.MOVED.search(plain) or forms.NOW_SO.search(plain) or language.denied.search(plain):
         return None
     # "Hier" is "here" in German and Dutch, so the calendar words leave it out.
-    day = forms.HIER.sub("yesterday", plain) if language is forms.LANGUAGES[forms.FRENCH] else plain
+    day = forms.HIER.sub("yesterday", plain) if language is _PATTERNS[forms.FRENCH] else plain
     english = with_english_near_times(with_english_calendar(day))
     told = forms.NO_VERBS.sub(" ", plain)
     moments = dates.find(english, said_at, "past" if language.past.search(told) else "future")
@@ -255,7 +276,8 @@ def replaces(newer: Told, older: Told) -> bool:
     shared = _words(new) & told
     left = len(told - shared)
     if older.subject and newer.subject == older.subject:
-        return _words(new) != _words(old) and (changed or newer.subject == "name")
+        of_more = forms.WITH_KIN.search(old) and not forms.WITH_KIN.search(new)
+        return _words(new) != _words(old) and (changed or newer.subject == "name") and not of_more
     if forms.LEFT.search(new):
         return bool(shared) and (left <= 1 or older.subject == "work")
     figures = [{*forms.NUMBER.findall(one)} for one in (new, old)]

@@ -5,40 +5,26 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from agent_memory.text.calendar_words import MONTHS
 from agent_memory.text.instructions import ALWAYS, FROM_NOW_ON, NEVER
-from agent_memory.text.patterns import Linear, bounded, either, linear
+from agent_memory.text.patterns import bounded, either, linear
 
 
 class Language(NamedTuple):
-    """What tells, in sentences of one language, who does something and when.
+    """What tells, in sentences of one language, who does something and when."""
 
-    Attributes:
-        words: Frequent words, by which the language of a sentence is told.
-        unsure: Words of a guess, a condition, a joke, a tale, or of what others say.
-        other: Words of a request or a wish.
-    """
-
-    words: frozenset[str]
-    unsure: Linear
-    mine: Linear
-    past: Linear
-    other: Linear
-    denied: Linear
-
-
-def _said(form: str) -> Linear:
-    """A pattern that finds words anywhere in a sentence."""
-    return linear(rf"(?:^|[^\p{{L}}'-])(?:{form})(?:[^\p{{L}}]|$)", re.I)
-
-
-def _language(words: str, unsure: str, mine: str, past: str, other: str, denied: str) -> Language:
-    found = map(_said, (either(unsure), mine, past, either(other), either(denied)))
-    return Language(frozenset(words.split()), *found)
+    words: str
+    """Frequent words, by which the language of a sentence is told."""
+    unsure: str
+    """Words of a guess, a condition, a joke, a tale, or of what others say."""
+    mine: str
+    past: str
+    other: str
+    """Words of a request or a wish."""
+    denied: str
 
 
 LANGUAGES = (
-    _language(
+    Language(
         words="der die das den dem ich wir ist und am im zum zur nach mit habe haben hat bei ein eine mein meine",
         unsure="vielleicht wahrscheinlich eventuell würden? hätten? wäre wenn falls ob meinung ansicht angenommen "
         "angeblich sagte? meinte? behauptet gesagt erwähnt im_(?:film|buch|roman|traum)",
@@ -48,7 +34,7 @@ LANGUAGES = (
         other=r"du dir dich dein\p{L}* ihr euch brauchen? möchten? wollen? will muss müssen soll suche",
         denied=r"nichts? nie kein\p{L}*",
     ),
-    _language(
+    Language(
         words="el la los las y con una un del al es en por que de mi me he tengo voy no ya soy somos siempre lo nos se",
         unsure=r"quiz[aá]s? tal_vez a_lo_mejor si (?:me|te|le|nos|no)_\p{L}+ría "
         r"(?:ser|estar|har|podr|tendr|habr|ir|viv|deb)\p{L}*ía imagina dicen? dicho dije jura cuenta_que "
@@ -63,7 +49,7 @@ LANGUAGES = (
         "buscamos tengo_que",
         denied="no nada nunca",
     ),
-    _language(
+    Language(
         words="le la les des et est une un du au aux en de à chez je j'ai nous on mon ma ne pas que notre il c'est",
         unsure=r"peut-être \p{L}+rai[st] si imagin\p{L}+ dit raconte jure prétend dans_(?:le|un)_(?:film|livre|rêve)",
         mine=r"j'\p{L}+|je|nous|on|^(?:mon|ma|mes|notre|nos)",
@@ -72,7 +58,7 @@ LANGUAGES = (
         other="tu ton ta tes te toi vous veux voulons voudrais voudrions dois devons faut cherche cherchons besoin",
         denied=r"ne n'\p{L}+ pas rien",
     ),
-    _language(
+    Language(
         words="il la lo gli e è una un del al alla ho di per che con da mi mia mio abbiamo siamo sono non ci sempre",
         unsure=r"forse magari sarebbe se boh \p{L}+rei metti_che dice detto racconta giura n?el_(?:film|libro|sogno)",
         mine=r"io|ho|abbiamo|sono|siamo|vado|andiamo|parto|partiamo|inizio|comincio|mi \p{L}+o|^(?:(?:il|la) "
@@ -81,7 +67,7 @@ LANGUAGES = (
         other="tu tu[oa] ti te lei voglio vogliamo devo dobbiamo cerco bisogno puoi potresti",
         denied="non niente",
     ),
-    _language(
+    Language(
         words="o a os as e é uma um do da no na em com ao à tenho de eu meu minha fui fomos para não por que já sou "
         "às me",
         unsure=r"talvez se (?:ser|estar|far|poder|ter|haver|ir|viver|dever|gostar)ia\p{L}* sup\p{L}+_que "
@@ -92,7 +78,7 @@ LANGUAGES = (
         other="tu te teu tua você lhe quero queremos preciso precisamos procuro podes podia",
         denied="não nada",
     ),
-    _language(
+    Language(
         words="de het een en ik we je is op met naar van heb ben mijn voor kan kunt niet onze bij geen",
         unsure="misschien zouden? zou als stel_dat zegt zei gezegd beweert vertelt in_(?:de_film|het_boek|dat_boek)",
         mine="ik|we|wij|^(?:mijn|onze|ons)",
@@ -109,15 +95,15 @@ _OPENING = either("""
     (?:jetzt|nun|ahora|maintenant|ora|adesso|agora|nu)
 """)
 STARTS = rf"^(?:{_OPENING}[, ]+){{0,3}}"
-TURNED = _said(
-    either("""
+_TURNS = either("""
     (?:gestiegen|gestegen|gedaald|subió|bajó|ha_(?:subido|bajado)|passée?s?_à|subiu|desceu|è_(?:salit|sces)[oa])_.*\\d{3}
     \\d{3}_.*(?:gestiegen|gesunken|gestegen|gedaald) abgesagt gestrichen fällt_aus cancelad[oa] suspendid[oa] annulée?
     annullat[oa] afgelast gaat_niet_door
 """)
-)
+TURNED = linear(rf"(?:^|\W){_TURNS}(?:\W|$)", re.I)
 """What is dearer or cheaper now, or cancelled."""
 NOW = "(?: (?:jetzt|nun|inzwischen|mittlerweile|auch|ahora|ya|maintenant|ora|adesso|agora|nu|ook))?"
+AT_ONCE = linear(r"(?:^|\W)(?:jetzt|gerade|ahora|maintenant|adesso|ora|agora|nu)(?:\W|$)", re.I)
 POSSESSIVE = "(?:meine?|unsere?|mi|nuestr[oa]|mon|ma|notre|(?:il |la )?(?:mi[oa]|nostr[oa])"
 POSSESSIVE += "|(?:[oa] )?(?:meu|minha|nosso|nossa)|mijn|onze|ons)"
 ARTICLE = "(?:der|die|das|el|la|los|las|le|les|il|lo|o|a|os|as|de|het)"
@@ -138,52 +124,58 @@ HEALTH = either("""
     vegetari[ëe]r vegetarisch veganist lactose-?intolerant zwanger diabeet doof linkshänderin? zurd[oa] gaucher gauchère
     mancin[oa] canhot[oa] linkshandig
 """)
-_I_AM = "(?:(?:ich )?bin|(?:yo )?soy|je suis|moi,? c'est|(?:io )?sono|(?:eu )?sou|ik ben)"
-_I_LIVE = (
-    "(?:ich (?:wohne|lebe)|wir (?:wohnen|leben)|(?:yo |io |eu )?viv(?:o|imos|emos|iamo)|j'habite|on habite"
-    "|nous (?:habit|viv)ons|je vis|(?:io )?abit(?:o|iamo)|(?:eu )?mor(?:o|amos)|ik (?:woon|leef)|(?:we|wij) wonen)"
-)
-_MARRIED = either("""
-    verheiratet geschieden verwitwet casad[oa] divorciad[oa] solter[oa] solteir[oa] viud[oa] mariée? divorcée?
-    sposat[oa] divorziat[oa] getrouwd gescheiden
-""")
 _BEGINS = {
-    "cannot": r"ich (?:darf|vertrage|kann)(?: leider)? keine?n? \p{L}+(?: mehr)?(?: essen| trinken|[.,]|$)"
-    r"|no (?:puedo|debo) (?:comer|beber) \p{L}{4,}|(?:no|non|não) (?:tolero|soporto|tollero|digerisco)"
-    r"|je ne (?:peux|dois) (?:pas|plus) (?:manger|boire)|je ne (?:supporte|digère|tolère) (?:pas|plus) l[ea']"
-    r"|(?:non|não) (?:posso|devo) (?:mangiare|bere|comer|beber|tomar)"
-    r"|ik (?:mag|verdraag) geen \p{L}+(?: meer)?(?: (?:eten|drinken|hebben|vanwege|door)|[.,]|$)",
-    "vital": rf"{_I_AM}(?: auch| devenue?| diventat[oa])? {HEALTH}|(?:yo )?me (?:he hecho|hice) {HEALTH}",
+    "cannot": r"(?:ich (?:darf|vertrage|kann)|seit \S+ \S+ darf ich)(?: leider)? keine?n? \p{L}+(?: mehr)?"
+    r"(?: essen| trinken|[.,]|$)|no (?:puedo|debo) (?:comer|beber|tomar) \p{L}{4,}|no (?:tolero|soporto)|"
+    r"je ne (?:peux|dois) (?:pas|plus) (?:manger|boire)|je ne (?:supporte|digère|tolère) (?:pas|plus) l[ea']|"
+    r"non (?:posso|devo) (?:mangiare|bere)|non (?:tollero|digerisco)|não (?:posso|devo) (?:comer|beber|tomar)|"
+    r"não tolero|ik (?:mag|verdraag) geen \p{L}+"
+    r"(?: meer)?(?: (?:eten|drinken|hebben|vanwege|door)|[.,]|$)",
+    "vital": r"ich bin (?:auch )?HEALTH|meine? KIN(?: \w+)? ist HEALTH|(?:yo )?(?:soy|me he hecho|me hice) HEALTH|mi "
+    r"KIN(?: \w+)? es HEALTH|je suis(?: devenue?)? HEALTH|(?:mon|ma) KIN(?: \w+)? est HEALTH|(?:io )?sono(?: "
+    r"diventat[oa])? HEALTH|(?:il |la )?mi[oa] KIN(?: \w+)? è HEALTH|(?:eu )?sou HEALTH|(?:o |a )?(?:meu|minha) "
+    r"KIN(?: \w+)? é HEALTH|ik ben HEALTH|mijn KIN(?: \w+)? is HEALTH",
     "name": r"ich hei(?:ß|ss)e|mein name ist|(?:yo )?me llamo|mi nombre es|je m'appelle|mon nom est|(?:io )?(?:mi "
     r"chiamo|il mio nome è)|(?:eu )?(?:chamo-me|me chamo|(?:o )?meu nome é)|ik heet|mijn naam is",
-    "home": rf"{_I_LIVE}{NOW} (?:in|bei|auf|en|à|aux?|dans|a|em|n[oa])|j'habite|nous habitons|on habite"
-    r"|(?:jetzt|nun|nu|seit [\w.]+|sinds \w+) (?:(?:wohne|lebe) ich|woon ik) (?:in|bei|auf)"
-    r"|(?:ich bin|wir sind) (?:[\w.]+ ){0,3}nach [\w-]+ (?:um)?gezogen|(?:ik ben|we zijn) verhuisd naar"
-    r"|(?:me mudé|nos mudamos|(?:me he|nos hemos) mudado) a|(?:j'ai|on a|nous avons) déménagé (?:à|en|aux?)"
-    r"|je me suis installée? (?:à|en|au)|(?:mi sono|ci siamo) trasferit[oai] (?:a|in)"
-    r"|(?:(?:me )?mudei(?:-me)?|mudámo-nos) para",
-    "work": r"(?:ich arbeite|(?:yo )?trabajo|je travaille(?: à \S+)?|(?:io )?lavoro|(?:eu )?trabalho|ik werk)"
-    rf"{NOW} (?:als|bei|in|im|für|en|de|para|à|aux?|chez|com[eo]|comme|pour|dans|a|al|alla|per|presso|em|n[oa]s?|numa?"
-    r"|bij|voor)",
-    "fact": rf"{_I_AM} (?:(?:die|der|el|la|[oa]) )?(?-i:\p{{Lu}}\p{{Ll}}{{2,}})(?:[.,!]|$| (?:und|y|e|et|en) )"
-    rf"|(?:{_I_AM}|estoy) {_MARRIED}|{_I_LIVE}{NOW} (?:mit|con|avec|com|met)"
-    r"|(?:ich bin|ik ben|(?:yo )?tengo|j'ai|(?:io )?ho|(?:eu )?tenho) \d+ (?:jahre alt|años|ans|anni|anos|jaar)"
-    r"|ich komme aus|(?:yo )?soy de|je viens d\w+|(?:io )?vengo da|(?:eu )?sou d[eoa]|ik kom uit"
-    r"|(?:ich|wir) (?:(?:be)?nutzen?|verwenden?)|(?:j'|nous |on )utilis(?:e|ons)|(?:ik gebruik|we gebruiken) \p{L}+"
-    r"|(?:ich (?:studiere|lerne)|(?:yo )?estudio|j'étudie|(?:io )?studio|(?:eu )?estudo|ik studeer) \p{L}+"
-    r"|(?:ich )?bin (?:\p{L}+e[rns]? )?(?-i:\p{Lu}\p{Ll}{3,}(?:e[rn]|in|mann|frau|wart|wirt|ist|eur|or|ent|ant|arzt))"
-    r"|(?:soy|sou) \p{L}+(?:ista|[dt]ora?|sora?|e[ir]+[oa]|[ol]og[oa]|ogad[oa]|euta|tric[oa])"
-    r"|je suis \p{L}+(?:teur|seur|trice|mière|lière|iste|ienne?|ogue|avocate?|femme|euse|tante?)"
-    r"|(?:sono|faccio) (?:un |una |il |la |l')?\p{L}+(?:ista|ier[ea]|tore|trice|olog[oa]|aio|aia|ario|etto)"
-    r"|ik ben (?:een )?\p{L}+(?:aar|eur|ist|ator|kundige|loog|arts|bouwer)",
-    "preference": r"ich (?:mag|liebe|hasse|bevorzuge|verabscheue)|ich (?:esse|trinke) (?:keine?n?|nur|kaum)"
-    r"|meine? lieblings\w+ (?:ist|sind|hei(?:ß|ss)t)|(?:a m[íe] )?(?:non? )?m[ei] (?:gustan?|encantan?|piace|piacciono)"
-    r"|(?:yo |io |eu )?(?:odio|odeio|detesto|prefiero|preferisco|prefiro|adoro)|j'(?:aime|adore)"
-    r"|je (?:n'aime pas|déteste|préfère|ne (?:mange|bois|supporte))|(?:não )?gosto d\w+"
-    r"|(?:no|non|não) (?:como|bebo|tomo|soporto|mangio|bevo|sopporto|suporto)"
-    r"|ik (?:houd? (?:niet )?van|haat|verkies|(?:eet|drink) (?:geen|alleen|nooit))",
+    "home": r"(?:ich (?:wohne|lebe)|wir (?:wohnen|leben))NOW (?:in|bei|auf)|(?:jetzt|nun|seit [\w.]+) (?:wohne|lebe) "
+    r"ich (?:in|bei|auf)|(?:ich bin|wir sind) (?:[\w.]+ ){0,3}nach [\w-]+ (?:um)?gezogen|(?:yo )?(?:(?:vivo|"
+    r"vivimos)NOW en|me (?:mudé|he mudado) a|nos (?:mudamos|hemos mudado) a)|ya no (?:vivo|vivimos) en [\p{L} "
+    r"]+, (?:ahora (?:vivo|vivimos) en|me mudé a|nos mudamos a)|j'habite|nous habitons|on habite|(?:je vis|nous "
+    r"vivons)NOW (?:à|en|au|aux|dans)|(?:j'ai|on a|nous avons) déménagé (?:à|en|au|aux)|je me suis installée? "
+    r"(?:à|en|au)|(?:io )?(?:(?:abito|vivo|abitiamo|viviamo)NOW (?:a|in)|(?:mi sono|ci siamo) trasferit[oai] "
+    r"(?:a|in))|(?:eu )?(?:(?:moro|vivo|moramos|vivemos)NOW (?:em|no|na)|(?:me )?mudei(?:-me)? para|mudámo-nos "
+    r"para)|(?:ik (?:woon|leef)|(?:we|wij) wonen)NOW in|(?:nu|sinds \w+) woon ik in|(?:ik ben|we zijn) verhuisd "
+    r"naar",
+    "work": r"ich arbeiteNOW (?:als|bei|in|im|für)|(?:yo )?trabajoNOW (?:en|de|como|para)|je travaille(?: à \S+)? (?:à|"
+    r"en|au|aux|chez|comme|pour|dans)|(?:io )?lavoroNOW (?:come|in|a|al|alla|per|presso)|(?:eu )?trabalhoNOW "
+    r"(?:em|como|n[oa]s?|numa?|para)|ik werkNOW (?:als|bij|in|voor)",
+    "fact": r"(?:ich bin|soy|sou|je suis|moi,? c'est|sono|ik ben) (?:(?:die|der|el|la|[oa]) )?(?-i:\p{Lu}\p{Ll}{2,})"
+    r"(?:[.,!]|$| (?:und|y|e|et|en) )"
+    r"|ich komme aus|(?:ich wohne|ich lebe|wir wohnen)NOW mit|(?:ich|wir) (?:be)?nutzen?|(?:ich|wir) verwenden?|"
+    r"ich (?:studiere|lerne) \p{L}+|ich bin (?:\d+ jahre alt|verheiratet|geschieden|verwitwet)|"
+    r"(?:ich bin|bin) (?:\p{L}+e[rns]? )?(?-i:\p{Lu}\p{Ll}{3,}(?:e[rn]|erin|in|mann|frau|wart|wirt|ist|eur|or|"
+    r"ent|ant|\p{Ll}arzt))|(?:yo )?(?:soy de|tengo \d+ años|soy (?:solter[oa]|viud[oa]|\p{L}+(?:ista|"
+    r"[dt]ora?|fesora?|er[oa]|[ol]og[oa]|ogad[oa]|euta|tric[oa]))|"
+    r"estudio \p{L}+|estoy (?:casad[oa]|divorciad[oa]))|je viens "
+    r"d\w+|j'ai \d+ ans|j'étudie|(?:j'|nous |on )(?:utilise|utilisons)|je suis (?:mariée?|divorcée?|"
+    r"\p{L}+(?:teur|seur|trice|mière|lière|iste|ienne?|ogue|avocate?|femme|euse|tante?))|"
+    r"(?:io )?(?:vengo da|ho \d+ anni|"
+    r"sono (?:sposat[oa]|divorziat[oa]|mancin[oa])|studio \p{L}+|(?:sono|faccio) (?:un |una |il |la |"
+    r"l')?\p{L}+(?:ista|ier[ea]|tore|trice|olog[oa]|aio|aia|ario|etto))|(?:eu )?(?:sou d[eoa]|tenho \d+ anos|"
+    r"estudo \p{L}+|sou (?:casad[oa]|solteir[oa]|canhot[oa]|\p{L}+(?:ista|eir[oa]|tora?|sora?|[ol]og[oa]|"
+    r"advogad[oa])))|ik kom uit|ik studeer \p{L}+|(?:ik gebruik|we gebruiken) \p{L}+|ik ben (?:\d+ jaar|"
+    r"getrouwd|gescheiden|linkshandig|(?:een )?\p{L}+(?:aar|eur|ist|ator|kundige|loog|arts|bouwer))",
+    "preference": r"ich (?:mag|liebe|hasse|bevorzuge|verabscheue)|ich (?:esse|trinke) (?:keine?n?|nur|kaum)|meine? "
+    r"lieblings\w+ (?:ist|sind|hei(?:ß|ss)t)|(?:a mí )?(?:no )?me (?:gustan?|encantan?)|(?:yo )?(?:odio|detesto|"
+    r"prefiero|adoro|no (?:como|bebo|tomo|soporto))|j'(?:aime|adore)|je (?:n'aime pas|déteste|préfère|ne "
+    r"(?:mange|bois|supporte))|(?:a me )?(?:non )?mi (?:piace|piacciono)|(?:io )?(?:odio|detesto|preferisco|"
+    r"adoro|non (?:mangio|bevo|sopporto))|(?:eu )?(?:não )?gosto d\w+|(?:eu )?(?:adoro|odeio|detesto|prefiro|"
+    r"não (?:como|bebo|suporto))|ik (?:houd? (?:niet )?van|haat|verkies|(?:eet|drink) (?:geen|alleen|nooit))",
 }  # fmt: skip
-BEGINS = {name: linear(rf"{STARTS}(?:{form})(?:\W|$)", re.I) for name, form in _BEGINS.items()}
+BEGINS = {
+    name: linear(rf"{STARTS}(?:{form.replace('KIN', KIN).replace('HEALTH', HEALTH).replace('NOW', NOW)})(?:\W|$)", re.I)
+    for name, form in _BEGINS.items()
+}
 """How a plain sentence begins, by what it is about."""
 _ILLNESS = either("""
     \\p{L}*allergie \\p{L}*unverträglichkeit diabetes asthma zöliakie migräne epilepsie bluthochdruck rheuma alergia
@@ -196,7 +188,7 @@ ARTICLED = "(?:(?:eine?n?|un[ae]?|uma?|een|l'|d[eu]|de l'|il|la|le|l')[ ]?)?"
 ILL = linear(
     rf"^(?:\S+ ){{0,6}}(?:habe?|hat|tengo|tiene|j'ai|a|ho|ha|tenho|tem|heb|heeft) {ARTICLED}{_ILLNESS}(?:\W|$)"
     r"|^\p{L}{4,} (?:\S+ ){0,2}\d[\d.,]* ?(?:mg|µg|mcg)(?:\W|$)"
-    rf"|{STARTS}{POSSESSIVE} (?:\S+ ){{1,2}}{IS} {HEALTH}(?:\W|$)|^\p{{Lu}}\p{{Ll}}+ {IS} {HEALTH}(?:\W|$)",
+    rf"|^{POSSESSIVE} (?:\S+ ){{1,2}}{IS} {HEALTH}(?:\W|$)|^\p{{Lu}}\p{{Ll}}+ {IS} {HEALTH}(?:\W|$)",
     re.I,
 )
 SOMEBODY = linear(
@@ -229,18 +221,22 @@ FIGURE = linear(
     r"|\d[\d.,]* (?:euros?|eur|pesos|reais|franken|francs?|dollars?|mitglied\p{L}+)(?:\W|$)",
     re.I,
 )
-PRICED = _said("kostet|cuestan?|coût(?:e|ent)|costano?|custam?|kost")
+PRICED = linear(r"(?:^|\W)(?:kostet|cuestan?|coût(?:e|ent)|costano?|custam?|kost)(?:\W|$)", re.I)
 """What something costs, which is a price on a list if it is nobody's own and paid once."""
-DECIDED = _said(
-    either("""
+_DECISIONS = either("""
     ha(?:be|ben)_(?:uns|mich)_(?:\\S+_){1,6}entschieden wir_haben_beschlossen (?:he|hemos)_decidido
     (?:nos_quedamos|me_quedo|me_he_quedado)_con (?:on_a|j'ai|nous_avons)_(?:\\p{L}+ment_)?(?:décidé|choisi)
     (?:on_a|j'ai|nous_avons)_finalement_pris (?:ho|abbiamo)_(?:\\p{L}+_)?(?:deciso|scelto) decidi(?:mos)? escolhemos
     (?:heb|hebben)_(?:besloten|gekozen)
 """)
-)
+DECIDED = linear(rf"(?:^|\W){_DECISIONS}\W", re.I)
 MONTHLY = linear(r"(?:im|pro|al|par|por|per) (?:monat|mes|mois|mese|mês|maand|jahr|año|an|anno|ano|jaar)(?:\W|$)", re.I)
-_MONTHS = "(?:" + "|".join(" ".join(MONTHS).split()) + ")"
+_MONTHS = either("""
+    januar februar märz april mai juni juli august september oktober november dezember enero febrero marzo abril mayo
+    junio julio agosto septiembre octubre noviembre diciembre janvier février mars avril juin juillet août septembre
+    octobre novembre décembre gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre janeiro fevereiro
+    março maio junho julho setembro outubro novembro dezembro januari februari maart augustus
+""")
 _BEFORE_START = "(?:ab|vanaf|a partir d[eo](?:l| el)?|à partir d[eu]|dès(?: le)?)"
 _BEFORE_PAST = "(?:seit|desde(?: el)?|depuis(?: le)?|dal|da|sinds)"
 FROM = linear(rf"(^|[^\p{{L}}]){_BEFORE_START} ", re.I)
@@ -248,22 +244,20 @@ SINCE = linear(rf"(^|[^\p{{L}}]){_BEFORE_PAST} ", re.I)
 UNTIL = linear(
     r"(^|[^\p{L}])(?:bis(?: zum)?|hasta(?: el)?|jusqu'(?:au|à|en)|fino (?:al|a)|até(?: ao?)?|tot(?: en met)?) ", re.I
 )
-NOW_SO = _said(
-    either("""
+_NOW_SO = either("""
     jetzt nun inzwischen mittlerweile neuerdings ab_sofort nicht_mehr kein\\p{L}*_(?:\\p{L}+_)?mehr ya_no ahora
     maintenant désormais n(?:e_|')\\p{L}+_plus finalement adesso ormai non_\\p{L}+_più agora já_não não_\\p{L}+_mais
     voortaan niet_meer geen_\\p{L}+_meer nu
 """)
-)
+NOW_SO = linear(rf"(?:^|[^\p{{L}}'-]){_NOW_SO}(?:[^\p{{L}}]|$)", re.I)
 """What says that something is so now, or no longer."""
-CHANGED = _said(
-    either("""
+_CHANGES = either("""
     gewechselt verschoben (?:um)?gezogen mudé_a mudamos_a gekündigt abgesetzt aufgehört umgestellt
     cambi(?:ado|é|ó|amos)_(?:de|a) h[ae]_mudado hemos_mudado han?_subido han?_bajado (?:dejado|dejé|dejamos)_de
     changé_de déménagé quitté arrêté_de smesso_di cambiato trasferit[oai] mud(?:ei|ou|ámos)_(?:de|para) deixei_de
     troc(?:ámos|amos|ei|ou)_(?:de|para) veranderd_van is_veranderd verhuisd overgestapt gestopt_met
 """)
-)
+CHANGED = linear(rf"(?:^|[^\p{{L}}'-]){_CHANGES}(?:[^\p{{L}}]|$)", re.I)
 _STEADY = either("""
     wohn leb arbeite studier heiß heiss nutz verwend rauch spiel zahl unterricht lern leit führ sammel
     vivo vivimos vive trabaj teletrabaj estudi us[oa] pag[oa] fum llam abrimos cierr enseñ dirij jueg practic
@@ -323,6 +317,7 @@ BY_NAME = linear(
     r"^(?:\p{L}{3,} ){1,2}(?:hat|ist|ha|han|est|è|é|tem|heeft|is|ya|ne|n'\p{L}+|se|s'est|não|non|já) ", re.I
 )
 """A sentence about somebody by name, unless it begins with an adverb or an article."""
+WITH_KIN = linear(rf"(?:^|\W)(?:mit|con|avec|com|met) \S+ {KIN}(?:\W|$)", re.I)
 NUMBER = linear(r"\d[\d.,]*\d|\d")
 UNSAID = frozenset(
     "monat jahr woche tag euro euros semana semanas mois semaine mese mesi settimana mês meses maand".split()
@@ -353,30 +348,32 @@ _FORMS = either("""
 """)
 FORM = linear(rf"(?:^|\W){_FORMS}", re.I)
 """How words about the form of answers begin."""
-LEFT = _said(
-    either("""
+ONWARD = linear(
+    rf"(?:^|[^\p{{L}}])(?:{_BEFORE_START}|{_BEFORE_PAST}) (?:\d{{1,2}}(?:\.|er)? ?(?:de )?)?{_MONTHS}(?:\W|$)", re.I
+)
+_OVER = either("""
     gekündigt aufgehört ya_no he_dejado dejé renuncié quitté ne_\\p{L}+_plus n'\\p{L}+_plus lasciato smesso
     non_\\p{L}+_più deixei saí já_não não_\\p{L}+_mais gestopt niet_meer nicht_mehr
 """)
-)
+LEFT = linear(rf"(?:^|[^\p{{L}}']){_OVER}(?:\W|$)", re.I)
 """What says that something is over."""
-AT_HAND = _said(
-    either("""
+OFFERING = linear(r"(?:^|\W)(?:möchtest|willst|soll|quieres?|veux|voulez|vuoi|queres|quer|wil|zal)(?:\W|$)", re.I)
+"""What a question offers, so that its answer is for now."""
+_AT_HAND = either("""
     seite folie zeile absatz fehler fragen? vorschlag página párrafo línea preguntas? propuesta page ligne phrase
     questions? proposition slide pagina riga frase domand[ae] proposta parágrafo linha perguntas? regel alinea vragen
     voorstel versi[oó]n(?:e)? versie versão variant\\p{L}? opción option opzione opção optie error erreur errore erro
     fout dudas? dúvidas? minut\\p{L}* gedanken? idee idea idée ideia en_ce_moment en_ello eraan daran dessus
 """)
-)
+AT_HAND = linear(rf"(?:^|[^\p{{L}}']){_AT_HAND}(?:\W|$)", re.I)
 """What is about the talk, the text at hand, or the next minutes."""
-PASSING = _said(
-    either("""
+_PASSING = either("""
     gerade müde kurz fertig hunger durst lust angst hungrig schlafen ahora_mismo un_rato cansad[oa] hambre sueño
     tout_de_suite fatiguée? faim stanc[oa] fame sonno fome moe honger heute hoy aujourd'hui oggi hoje vandaag zeit pause
     code skript script datei funktion test build server akku accu bater[ií]a batterie código archivo fichier servidora?
     file
 """)
-)
+PASSING = linear(rf"(?:^|[^\p{{L}}']){_PASSING}(?:\W|$)", re.I)
 AND = bounded(
     r",? (?:und|y|et|e|en) (?=(?P<verb>wohne|lebe|arbeite|bin|woon|werk|ben)\b"
     r"|(?:ich|ik|j'|je|vivo|trabajo|soy|abito|lavoro|sono|moro|trabalho|sou)\b)",

@@ -7,7 +7,7 @@ used to, maybe, now), and gives up on the rest.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
@@ -21,7 +21,8 @@ from agent_memory.text.patterns import bounded
 Time = Literal["now", "past", "ahead", "wish"]
 
 _WORD = bounded(r"[$€£¥]?\d[\d,.:/]*\d[a-z%]*|[$€£¥]?\d[a-z%]*|[^\W\d_][\w'&+#./-]*[\w+#]|[^\W_]|[,;:&]", re.I)
-_ASIDE = bounded(r"\s*\([^()]*\)")
+_ASIDE = bounded(r"\s*\(([^()]*)\)")
+_DATE_ASIDE = bounded(r"(?:(?:around|week of|weekend of|spring|summer|autumn|winter) )?[\w ]{0,14}\d{4}$")
 _SPEAKER = bounded(r"^([^\W\d_][\w'.@-]*(?: [^\W\d_][\w'-]*)?): ")
 _LABELS = lexicon.words(
     "allergies answer context edit important info news ps psa question reminder status summary todo tldr warning"
@@ -60,9 +61,9 @@ _AFTER_VALUE = (
 _INTENDING = lexicon.words("plan hope aim want wish need intend expect think consid look love like prefer")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Clause:
-    """What a clause says, taken apart. Nobody changes it but `parse`.
+    """What a clause says, taken apart.
 
     Attributes:
         owner: Whose it is: "self", "self.sister", "self.sister.anna", a lower-case name, or "it" for a pronoun.
@@ -71,12 +72,13 @@ class Clause:
         rest: The words after it, in their own case.
         definite: Whether the thing is a particular one (my, our, the), not any (a, some).
         perfect: Whether it tells of an act that is over, as of now ("I have tested it"), and of no state that goes on.
+        aside: What stood in brackets.
     """
 
-    owner: str = ""
-    thing: tuple[str, ...] = ()
-    verb: str = ""
-    rest: tuple[str, ...] = ()
+    owner: str
+    thing: tuple[str, ...]
+    verb: str
+    rest: tuple[str, ...]
     definite: bool = True
     time: Time = "now"
     negative: bool = False
@@ -84,6 +86,7 @@ class Clause:
     hedged: bool = False
     additive: bool = False
     perfect: bool = False
+    aside: str = ""
 
     @property
     def after(self) -> str:
@@ -91,11 +94,22 @@ class Clause:
         return " ".join(self.rest)
 
 
+@dataclass(slots=True)
+class _Marks:
+    negative: bool = False
+    change: bool = False
+    hedged: bool = False
+    additive: bool = False
+    perfect: bool = False
+    time: Time = "now"
+
+
 @lru_cache(maxsize=4096)
 def parse(sentence: str) -> Clause | None:
     """Takes a clause apart; None if it has no subject that could own a claim."""
-    marks = Clause()
+    marks = _Marks()
     text = expand(sentence).strip().rstrip(".!")
+    aside = " ".join(aside for aside in _ASIDE.findall(text) if not _DATE_ASIDE.match(aside))
     text = _ASIDE.sub("", text)
     speaker = _SPEAKER.match(text)
     if speaker and speaker[1].split()[-1].lower() not in lexicon.ATTRIBUTES | _NOT_NAMES:
@@ -112,10 +126,11 @@ def parse(sentence: str) -> Clause | None:
     if speaker and owner.split(".")[0] == "self":
         owner = speaker[1].split()[0].lower() + owner.removeprefix("self")
     verb, after = _verb(rest, marks, person=not thing)
-    return replace(marks, owner=owner, thing=tuple(thing), verb=verb, rest=tuple(after), definite=definite)
+    return Clause(owner, tuple(thing), verb, tuple(after), definite, marks.time, marks.negative, marks.change,
+                  marks.hedged, marks.additive, marks.perfect, aside)  # fmt: skip
 
 
-def _without_lead(text: str, marks: Clause) -> str:
+def _without_lead(text: str, marks: _Marks) -> str:
     """Drops openings, reporting verbs and leading times."""
     while opening := openings().match(text):
         text = text[opening.end() :]
@@ -129,7 +144,7 @@ def _without_lead(text: str, marks: Clause) -> str:
     return text
 
 
-def _without_tail(words: list[str], marks: Clause) -> list[str]:
+def _without_tail(words: list[str], marks: _Marks) -> list[str]:
     """Drops adverbial phrases at the end, noting what they mark ("… any more", "… too", "… I think")."""
     while words:
         size = next((n for n in (3, 2, 1) if len(words) > n and " ".join(words[-n:]).lower() in _TRAILING), 0)
@@ -232,14 +247,14 @@ def _name_size(words: list[str]) -> int:
     if not 0 < size < len(words) or first in _NOT_NAMES or is_past(first) or is_gerund(first):
         return 0
     following, behind = words[size].lower(), [word.lower() for word in words[size + 1 : size + 3]]
-    moved = behind[:1] == ["to"] and behind[-1] in lexicon.WEEKDAYS | lexicon.MONTHS
+    moved = behind[:1] == ["to"] and behind[-1] in lexicon.WEEKDAYS | lexicon.MONTHS | frozenset("0123456789")
     if following in lexicon.WEEKDAYS or moved:  # "Retro moved to Thursday"
         return 0
     acts = following in lexicon.FINITE or following in lexicon.ADVERBS or following.endswith(("s", "ed"))
     return size if acts else 0
 
 
-def _verb(words: list[str], marks: Clause, *, person: bool) -> tuple[str, list[str]]:
+def _verb(words: list[str], marks: _Marks, *, person: bool) -> tuple[str, list[str]]:
     """Walks over auxiliaries, negation and adverbs to the main verb; `person`: whether the subject is one."""
     at, auxiliary = 0, ""
     lower = [*(word.lower() for word in words), "", ""]
@@ -251,7 +266,7 @@ def _verb(words: list[str], marks: Clause, *, person: bool) -> tuple[str, list[s
     return ("be", []) if auxiliary in {"be", "was"} else ("", [])
 
 
-def _step(words: list[str], auxiliary: str, marks: Clause) -> tuple[int, str]:
+def _step(words: list[str], auxiliary: str, marks: _Marks) -> tuple[int, str]:
     """How many words to step over, 0 at the main verb, and the auxiliary so far; what they mean is noted."""
     word, following = words[:2]
     if word == "no" and following == "longer":
@@ -263,8 +278,9 @@ def _step(words: list[str], auxiliary: str, marks: Clause) -> tuple[int, str]:
     if word in {"not", "never"}:
         marks.negative = True
     elif word in lexicon.MODALS:
-        marks.time = "wish"
-        marks.hedged |= word in {"may", "might", "could"}
+        if word != "may" or not marks.change:  # "I may work from home three days a week now" tells what is allowed.
+            marks.time = "wish"
+            marks.hedged |= word in {"may", "might", "could"}
     elif word in {"will", "shall"}:
         marks.time = "ahead"
     elif word in lexicon.ADVERBS:
@@ -290,7 +306,7 @@ def _step(words: list[str], auxiliary: str, marks: Clause) -> tuple[int, str]:
     return 1, auxiliary
 
 
-def _main_verb(words: list[str], at: int, auxiliary: str, marks: Clause, *, person: bool) -> tuple[str, list[str]]:
+def _main_verb(words: list[str], at: int, auxiliary: str, marks: _Marks, *, person: bool) -> tuple[str, list[str]]:
     word = words[at].lower()
     if word == "got" and at + 1 < len(words) and (done := words[at + 1].lower()).endswith("ed") and done != "married":
         at, word = at + 1, done  # "I got promoted"; who got married is married
@@ -312,7 +328,7 @@ def _main_verb(words: list[str], at: int, auxiliary: str, marks: Clause, *, pers
     return _framed(stem(word), words[at + 1 :], marks)
 
 
-def _framed(verb: str, rest: list[str], marks: Clause) -> tuple[str, list[str]]:
+def _framed(verb: str, rest: list[str], marks: _Marks) -> tuple[str, list[str]]:
     """Looks through a verb that only frames another one: "stopped drinking coffee" is not drinking coffee."""
     first = rest[0].lower() if rest else ""
     governs = first == "to" or is_gerund(first)

@@ -8,7 +8,7 @@ from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.grammar import Clause
 from agent_memory.language.offline.speech import is_rule, is_standing_order
 from agent_memory.language.offline.text import expand
-from agent_memory.language.offline.verbs import is_participle
+from agent_memory.language.offline.verbs import is_past
 from agent_memory.models import FactKind
 from agent_memory.text.patterns import bounded, either, linear, plain_words
 
@@ -20,9 +20,10 @@ _GUESSED = bounded(
     r"|\bmust(?: not)? (?:seem|mean|involve|make (?:for|it|you|them|him|her|us|me))\b"
     rf"|\bmust(?: not)? (?:be|feel|look|taste|smell|sound) (?:{_VERY_MUCH} )?(?:(?:an?|one) )?(?:{_VERY_MUCH} )?"
     rf"(?:{plain_words(_IMPRESSIONS)}|surreal)\b"
-    rf"|\bmust(?: not)? be (?:{_VERY_MUCH}|[a-z]+ing)\b|\bmust(?: not)? have (?P<done>[a-z]+)\b"
+    rf"|\bmust(?: not)? be (?:(?:quite|such) an?\b|{_VERY_MUCH} [a-z]+ing\b)"
     r"|\b(?:how|what) [\w' ]{3,40} must\b|^must (?:be|feel|have)\b|^\w+ing\b[^,]* must (?:be|have)\b"
-    r"|^(?:it|that|this|those|these) (?:has|have)(?: got)? to be\b(?! [a-z]+ed\b)",
+    r"|^(?:it|that|this|those|these) (?:has|have)(?: got)? to be\b(?! [a-z]+ed\b)"
+    r"|\bmust(?: not)? (?:have (?P<done>[a-z]+)\b|be (?P<state>[a-z]+)\b)",
     re.I,
 )
 _OTHERS_RULE = bounded(
@@ -147,7 +148,12 @@ def is_required(plain: str, clause: Clause | None) -> bool:
 def is_guess(plain: str) -> bool:
     """Whether "must" concludes instead of demanding: "must have been", "must be tired", "it must be the fuse"."""
     found = _GUESSED.search(plain)
-    return found is not None and (found["done"] is None or is_participle(found["done"].lower()))
+    if found is None:
+        return False
+    done, state = (found["done"] or "").lower(), (found["state"] or "").lower()
+    if done:
+        return is_past(done) or done == "been" or done in lexicon.BASE_OR_PAST
+    return not state or state.endswith("ing") or state in lexicon.EMOTIONS | {"so", "really", "very"}
 
 
 def confidence_of(text: str) -> float:

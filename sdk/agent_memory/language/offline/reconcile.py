@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from agent_memory.language.offline import claims as reading, foreign, lexicon, values
 from agent_memory.language.offline.claims import BACK, ENDED, ONE_AT_A_TIME, Claim, Verdict
-from agent_memory.language.offline.endings import withdrawn
+from agent_memory.language.offline.endings import Permission, lifts, permission, prohibition, withdrawn
 from agent_memory.language.offline.speech import is_standing_order
-from agent_memory.language.offline.text import canon, canons, content_stems, stems, tokens
+from agent_memory.language.offline.text import canon, canons, content_stems, expand, stems, tokens
 from agent_memory.language.offline.values import Core, Value
 from agent_memory.language.tasks import Contradiction, Duplicates, FactView, ReconcileInput, ReconcileOutput
 from agent_memory.text import dates
@@ -24,8 +24,11 @@ _PARTNERS = canons(lexicon.words("wife husband partner spouse fiance fiancé fia
 _PETS = canons(lexicon.words("dog cat puppy kitten rabbit hamster parrot horse pet roommate flatmate housemate tenant"))
 _FAMILY = canons(lexicon.KIN) - _PARTNERS - _PETS
 """Who stays who they are, whatever they leave."""
+_ALONE = lexicon.words("single divorced widowed separated")
+_PARTED = Claim("self", ENDED, change=True, replaced=values.text(""))
 _MANY = canons(lexicon.MANY_KIN)
 _MEASURES = canons(lexicon.MEASURES)
+_INTOLERANT = canons(lexicon.words("allergic allergy intolerant intolerance"))
 _FILLERS = canons(
     lexicon.ADVERBS | lexicon.CHANGING | lexicon.words("big huge fan name call live base date day report")
 )
@@ -35,6 +38,7 @@ _FROM_NOW = bounded(r"\b(?:from now on|always)\b", re.I)
 _SHORTEST_CHOICE = 3
 """Words of a standing instruction whose choice can be told from the rest. A choice."""
 _UNCHOSEN = lexicon.words("a an the please now from on instead always")
+_FORBIDDING = bounded(r"\b(?:not|never|no|without)\b", re.I)
 _FORMING = canons(lexicon.COMMANDS)
 _MOST_LEFT = 3
 """Words of an instruction that a withdrawal need not repeat: its verb, and for what. A choice."""
@@ -56,6 +60,8 @@ class Statement:
 
     Attributes:
         choice: The words of a standing instruction that forbids nothing; none for other facts.
+        allowed: What it allows.
+        forbidden: The words of what it forbids.
         withdrawn: The stems of what it says is no longer wanted of answers.
         figures: Its dates, clock times and amounts.
         abroad: What it tells in another language than English.
@@ -66,6 +72,8 @@ class Statement:
     times: tuple[str, ...]
     stems: frozenset[str]
     choice: tuple[str, ...] = ()
+    allowed: Permission | None = None
+    forbidden: tuple[str, ...] = ()
     withdrawn: frozenset[str] = frozenset()
     abroad: tuple[foreign.Told, ...] = ()
     figures: Core = frozenset()
@@ -93,10 +101,12 @@ def read(fact: FactView) -> Statement:
     moments = dates.find(text, fact.said_at)
     times = tuple(moment.label for moment in moments)
     abroad = foreign.told(_SPEAKER.sub("", text), fact.said_at)
-    claims = () if abroad else reading.read(text, fact.said_at)
+    claims, forbidden = () if abroad else reading.read(text, fact.said_at), prohibition(text)
     gone = content_stems(withdrawn(text) or "") - _FORMING
     figures = values.figures(text, moments)
-    return Statement(fact, claims, times, content_stems(text), _choice(text), gone, abroad, figures)
+    return Statement(
+        fact, claims, times, content_stems(text), _choice(text), permission(text), forbidden, gone, abroad, figures
+    )
 
 
 def _with_presumed_topics(statements: list[Statement]) -> list[Statement]:
@@ -112,7 +122,7 @@ def _with_presumed_topics(statements: list[Statement]) -> list[Statement]:
 
 def contradiction(newer: Statement, older: Statement) -> Verdict | None:
     """Whether two facts cannot both be true now. A fact that claims more than what is excluded stays."""
-    if _is_other_choice(newer.choice, older.choice):
+    if (newer.allowed and lifts(newer.allowed, older.forbidden)) or _is_other_choice(newer.choice, older.choice):
         return "update"
     if newer.withdrawn and newer.withdrawn <= older.stems and is_standing_order(older.fact.content):
         return "update" if not older.withdrawn and len(older.stems - newer.withdrawn) <= _MOST_LEFT else None
@@ -133,7 +143,7 @@ def contradiction(newer: Statement, older: Statement) -> Verdict | None:
 
 def _gone(claim: Claim) -> frozenset[object]:
     """The stems of what a claim says is over; all of them must be in the statement that it ends."""
-    return frozenset(claim.replaced.core) if claim.replaced else frozenset()
+    return frozenset(claim.replaced.core) if claim.replaced and claim.replaced.said else frozenset()
 
 
 def _is_other_choice(newer: Sequence[str], older: Sequence[str]) -> bool:
@@ -148,7 +158,7 @@ def _is_other_choice(newer: Sequence[str], older: Sequence[str]) -> bool:
 
 
 def _choice(text: str) -> tuple[str, ...]:
-    if not (is_standing_order(text) or _FROM_NOW.search(text)):
+    if _FORBIDDING.search(expand(text)) or not (is_standing_order(text) or _FROM_NOW.search(text)):
         return ()
     words = (word.lower() for word in tokens(text.partition(": ")[2] or text))
     return tuple(word for word in words if word not in _UNCHOSEN)
@@ -172,7 +182,7 @@ def _left_over(statement: Statement) -> frozenset[object]:
     cores = frozenset[object]().union(*(one.core for one in said))
     covered = cores.union(*(claim.topic for claim in statement.claims))
     words = frozenset(filter(str.isalpha, content_stems(statement.fact.content))) - covered - _FILLERS
-    told = {one.hour for one in said}
+    told = {one.hour for one in said} | {values.without_year(core) for core in cores if isinstance(core, str)}
     return words | (statement.figures - cores - told)
 
 
@@ -195,10 +205,12 @@ def excludes(newer: Claim, older: Claim) -> Verdict | None:
     """Whether two claims cannot both be true now: "update" if the newer one says or implies a change."""
     if newer.topic == ENDED:
         return "update" if _is_over(newer, older) else None
+    if newer.topic == {"marit"} and {value.said for value in newer.values} & _ALONE and _is_over(_PARTED, older):
+        return "update"
     unnamed = newer.owner.rpartition(".")[2] in _MANY  # "my friend" may be another one each time
     if not _same_owner(newer.owner, older.owner) or unnamed or (newer.hedged and not older.hedged):
         return None
-    if not (_is_food_of_another_diet(newer, older) or _excludes(newer, older)):
+    if not (_is_food_of_another_diet(newer, older) or _is_eaten_again(newer, older) or _excludes(newer, older)):
         return None
     counted = any(value.kind != "text" for value in newer.values)
     return "update" if newer.change or counted else "contradict"
@@ -241,6 +253,8 @@ def _is_over(newer: Claim, older: Claim) -> bool:
     is_self = newer.owner == "self" and (older.owner == "self" or "name" in older.topic) and not related & _FAMILY
     if older.negative or not (is_self or _same_owner(newer.owner, older.owner)):
         return False
+    if newer.replaced and not newer.replaced.said:
+        return older.owner.rpartition(".")[2] in _PARTNERS and "name" in older.topic
     left = older.topic - gone - _PLAIN_FRAMES - {"name"}
     if len(left) > 1 or "favorit" in older.topic:
         return False
@@ -286,6 +300,12 @@ def _is_food_of_another_diet(newer: Claim, older: Claim) -> bool:
             foods = {canon(one) for group in groups for one in lexicon.FOODS[group]}
             return bool(food.topic & foods) and not food.topic & {canon(word) for word in lexicon.MEATLESS}
     return False
+
+
+def _is_eaten_again(newer: Claim, older: Claim) -> bool:
+    """Bea is allergic to eggs / Bea can eat eggs now."""
+    eaten = newer.change and not newer.negative and "love" in newer.topic
+    return eaten and bool(older.topic & _INTOLERANT) and newer.topic - {"love"} <= older.topic and not older.negative
 
 
 def same_topic(one: frozenset[str], two: frozenset[str]) -> bool:

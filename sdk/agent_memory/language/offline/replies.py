@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from agent_memory.language.offline import foreign, lexicon, speech
-from agent_memory.language.offline.text import content_words, expand
+from agent_memory.language.offline.text import content_words, expand, openings
 from agent_memory.language.tasks import TurnView
 from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import bounded, either
@@ -32,6 +32,7 @@ _UNDECIDED = bounded(rf"\b{_UNSETTLED}\b|^(?:can|could|would|what|how|why|show|g
 _CHOICE = bounded(
     r"\bor\b|\b(?:shall|should) i\b|\bwould you (?:like|prefer|rather)\b|\bdo you (?:want|prefer)\b", re.I
 )
+_OFFER = bounded(r"\b(?:(?:shall|should|can) i|would you like(?: me)? to|do you want(?: me)? to|want me to)\b", re.I)
 _SEEMS = bounded(r"\b(?:sound|look|seem|feel|make)s?\b", re.I)
 _EMPTY = lexicon.words("please thank thanks yes no exactly correct yep nope agreed deal go going ahead definitely yet")
 _EMPTY |= lexicon.EMOTIONS | lexicon.GENERIC
@@ -54,11 +55,20 @@ def question_of(reply: str, before: Sequence[TurnView], *, alone: bool, settles:
         return None if speech.is_planted(asked) else asked
     if is_foreign(reply):
         return None
+    if _OFFER.search(before[-1].content) and _orders(reply):
+        return None
     if _UNDECIDED.search(expand(reply)) or not set(content_words(reply)) - _EMPTY:
         return None
     if asked is None or len(content_words(asked)) < 2 or speech.is_planted(asked) or _FOR_NOW.search(expand(asked)):
         return None
     return asked if _OF_THE_LISTENER.search(asked) else None
+
+
+def _orders(reply: str) -> bool:
+    """Whether a reply to an offer says what to do now: "Yes, start navigation"."""
+    while opening := openings().match(reply):
+        reply = reply[opening.end() :]
+    return not speech.is_statement(reply)
 
 
 def is_praise(reply: str) -> bool:

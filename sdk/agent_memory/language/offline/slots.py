@@ -37,9 +37,16 @@ _DANGLING = bounded(
     r"(?:this|that|those)\b",
     re.I,
 )
+_TO_ME = bounded(r"\bappeal to me\b|\bnot (?:really )?my (?:thing|cup of tea|style)\b", re.I)
 _OF_ANOTHER = bounded(
     r"(?:his|her|its|their|he|she|they|everyone|everybody|people|somebody|someone|nobody|no one|some|any|an?)\b", re.I
 )
+_ELLIPTIC = bounded(
+    r"^(?!(?:i|we) )(?:[\w'-]+ ){1,3}(?:does|do|did|is|are|was|were|can|will|has|have|would|should)(?: not)?"
+    r"(?:[,.;!]|$)",
+    re.I,
+)
+"""An answer without the verb of its question: "the Transit does"."""
 _EMPTY_PRAISE = lexicon.EMOTIONS - {"ok", "okay", "fine"}
 _PRAISED = bounded(
     r"\b(?:am|is|are|was|were|looks?|looked|seems?|seemed|sounds?|sounded|feels?|felt|be|been)(?: \w+)? "
@@ -127,6 +134,21 @@ _APPOINTMENT = bounded(
     rf"(?:(?:and |on |every )?{_WEEKDAY}\s?){{1,3}}(?:(?:at )?\d{{1,2}}(?:[:.]?\d\d)?\s?(?:am|pm)?)?$",
     re.I,
 )
+_NO_NOTED = plain_words(lexicon.STOPWORDS | lexicon.EMOTIONS | lexicon.TIME_WORDS)
+_DATED_NOTE = bounded(
+    rf"^(?:(?:the|my|our) )?(?!{_NO_NOTED}\b)(?:[a-z][\w'-]* ){{1,4}}(?:(?:due|from|until|booked for|on) )?"
+    rf"\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{plain_words(lexicon.MONTHS)}\b",
+    re.I,
+)
+"""A note of when something is: "deploy freeze from 14 December"."""
+_ALWAYS = bounded(r"^(?:i|we) (?:\w+ )?always [a-z]+ ", re.I)
+_FOUND_OUT = bounded(
+    r"^(?:the |so )*(?:root |real |actual )?(?:cause|culprit|fix|workaround|solution)"
+    r"(?: (?:of|for) [^.,]{2,40})? (?:is|was)\b"
+    r"|^(?:it |so it )?turned out(?: that| to be)? ",
+    re.I,
+)
+"""What trouble turned out to come from, or to need: nobody wants to look for it again."""
 WEAK = stems(lexicon.WEAK_VERBS)
 """Verbs of mind and speech, which tell nothing themselves."""
 _CHANGING, _LASTING = stems(lexicon.CHANGING), stems(lexicon.LASTING)
@@ -147,7 +169,7 @@ _LEAST_EVENT = 2
 def fills_one(text: str, clause: Clause | None, moments: Sequence[Moment], kind: FactKind) -> bool:
     """Whether a statement fills a slot, and so is worth keeping."""
     plain = expand(text)
-    if kinds.is_guess(plain) or _OF_ANOTHER.match(plain) or _dangles(plain):
+    if kinds.is_guess(plain) or _OF_ANOTHER.match(plain) or _ELLIPTIC.match(plain) or _dangles(plain):
         return False
     if kind == "requirement":
         return True
@@ -155,11 +177,13 @@ def fills_one(text: str, clause: Clause | None, moments: Sequence[Moment], kind:
         return False
     if clause is None or is_addressed(text):
         return _is_terse(plain)
-    if clause.time not in {"wish", "ahead"} and endings.ending(text) is not None:
+    if clause.time not in {"wish", "ahead"} and (endings.ending(text) is not None or endings.is_able_again(text)):
         return True
     concrete = _concrete_words(text, clause, moments)
+    if _FOUND_OUT.match(plain) and not _PRAISED.search(plain):
+        return len(concrete) > _LEAST_EVENT
     if clause.thing and clause.verb and is_verbless(text, clause):
-        return _is_terse(plain)
+        return _is_terse(plain) or _DATED_NOTE.match(plain) is not None
     of_thing = bool(clause.thing) or clause.owner == "it"
     if of_thing and (clause.verb in _SEEMING or _AGREED.search(plain)):
         return False
@@ -192,6 +216,9 @@ _NO_KEY = lexicon.COUNTED | lexicon.words("""
     before after since for from with at in on by to plus minus
 """)
 """Words before a figure or a day that make no note: what is counted through, and what opens no note."""
+_UNKEPT = lexicon.words(
+    "day days hour hours hr hrs min mins minute minutes sec secs second seconds time times week weeks"
+)
 
 
 def is_verbless(text: str, clause: Clause) -> bool:
@@ -214,7 +241,7 @@ def is_note(plain: str, clause: Clause) -> bool:
         not any(word in known or is_past(word) or is_gerund(word) for word in key)
         and "".join(key).replace("-", "").isalpha()
     )
-    return is_value and named and not _CODE.search(plain)
+    return is_value and named and not _UNKEPT.intersection(value) and not _CODE.search(plain)
 
 
 def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *, dated: bool, named: bool) -> bool:
@@ -232,8 +259,10 @@ def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *,
         return True
     if _PASSING.search(plain) and clause.time != "ahead" and not (of_thing and changing):
         return False
-    if kind == "preference" and mine:
+    if kind == "preference" and (mine or _TO_ME.search(plain)):
         return bool(concrete)
+    if mine and telling and _ALWAYS.match(plain) and clause.verb not in WEAK | {"be"}:
+        return clause.time == "now" and not clause.perfect
     if mine and concrete and _PURSUED.search(plain) and (particular or telling):
         return True
     if clause.verb in WEAK or (mine and clause.verb in {"need", "want"}):
@@ -248,7 +277,7 @@ def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *,
     told = not over or dated or (named and not (of_thing or just)) or changing or "used to" in plain
     if of_thing:
         tells = clause.owner != "it" and told and bool(clause.verb and particular and concrete)
-        return tells and _is_known(clause, changing=changing, dated=dated)
+        return tells and _is_known(clause, changing=changing, dated=dated, telling=telling)
     if not mine:
         if clause.time == "wish" and not dated:
             return False
@@ -271,7 +300,7 @@ def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *,
     return bool(concrete) and (subject or dated) and (lasting or (particular and told))
 
 
-def _is_known(clause: Clause, *, changing: bool, dated: bool) -> bool:
+def _is_known(clause: Clause, *, changing: bool, dated: bool, telling: bool) -> bool:
     """Whether the listener can tell which thing is meant: one of the user's, or named with its time or its change."""
     first = clause.thing[0].lower()
     near = any(word[0].isdigit() or word.lower() in _NEAR for word in clause.rest[:_NEXT])
@@ -282,6 +311,7 @@ def _is_known(clause: Clause, *, changing: bool, dated: bool) -> bool:
         or first in lexicon.ATTRIBUTES
         or (timed and len(clause.thing) <= _LONGEST_KNOWN and first not in _UNNAMED)
         or (changed and len(clause.thing) <= _LONGEST_CHANGED and first not in _NO_THING)
+        or (telling and clause.verb == "be" and lexicon.WEEKDAYS.issuperset(clause.thing))
     )
 
 

@@ -24,6 +24,7 @@ _MODIFIED_ONLY = lexicon.words(
     "app move party project course class lesson report presentation paper book album release flat shop"
 )
 """Heads that name a topic only with a word before or after them."""
+_ACTING = lexicon.words("i we they you to can will would should not must")
 _LOOSE = lexicon.words("""
     new first second third last next big small great good nice own same whole little old upcoming current recent
     annual long short special different another several many quick
@@ -37,6 +38,8 @@ def topics(text: str) -> list[str]:
     found = []
     for match in _TOPIC.finditer(expand(text)):
         before = match["before"].split()
+        if before and before[-1].lower() in _ACTING:
+            continue  # a verb: "I book", "to move"
         kept: list[str] = []
         for word in reversed(before):
             lower = word.lower()

@@ -40,6 +40,8 @@ _WEEKDAYS = bounded(
 )
 _NOTED_DAYS = bounded(rf"^(?:{_DAY})(?:(?:,? (?:and )?|/)(?:{_DAY}))*(?= ?[,;]|$| not\b)", re.I)
 """Days that a note gives to what it is about ("gym tue, fri")."""
+_WRITTEN = bounded(rf"^\d.*{plain_words(lexicon.MONTHS)}|^{plain_words(lexicon.MONTHS)}\b.*\d", re.I)
+_YEAR_BEHIND = bounded(r" \d{4}$")
 _PERIODS = {"hr": "hour", "h": "hour", "wk": "week", "mo": "month", "yr": "year", "weekly": "week", "monthly": "month"}
 _NO_UNIT = lexicon.STOPWORDS | lexicon.MONTHS | {"total", "max", "maximum", "minimum", "instead", "each", "people"}
 
@@ -118,7 +120,10 @@ def read_time(text: str, said_at: datetime) -> Value | None:
     moments = [moment for moment in dates.find(text, said_at) if moment.role != "from"]
     if moments and moments[0].first:
         moment = moments[0]
-        return Value("date", frozenset({moment.label}), text, moment.first, moment.last, moment.label, _hour(text))
+        # "3 March" and "March 3rd" are one date, though the year that is nearest may differ with when it is said.
+        yearly = moment.named and _WRITTEN.search(moment.phrase)
+        core = without_year(moment.label) if yearly else moment.label
+        return Value("date", frozenset({core}), text, moment.first, moment.last, moment.label, _hour(text))
     return _clock(text)
 
 
@@ -150,16 +155,21 @@ def _clocks(text: str) -> Iterator[tuple[str, str]]:
 
 
 def figures(text: str, moments: Iterable[dates.Moment]) -> Core:
-    """All dates (`moments`), clock times in figures and amounts that a text names."""
+    """All dates (`moments`, without their years), clock times in figures and amounts that a text names."""
     found: set[str | tuple[str, ...]] = set()
     for moment in moments:
-        found.add(moment.label)
+        found.add(without_year(moment.label))
         text = text.replace(moment.phrase, " ", 1)
     for said, time in list(_clocks(text)):
         found.add(time)
         text = text.replace(said, " ", 1)
     number = read_number(text)
     return frozenset(found | (number.core if number else frozenset())) - {""}
+
+
+def without_year(label: str) -> str:
+    """A date without its year, which depends on when it was said."""
+    return _YEAR_BEHIND.sub("", label)
 
 
 def read_number(text: str) -> Value | None:
