@@ -106,6 +106,7 @@ UPDATES = [
     ("I'm planning a trip to Hawaii", "The Hawaii trip is cancelled"),
     # what the newer fact itself says is over
     ("We host on railway", "We moved from railway to fly.io"),
+    ("We deploy to Fly.io", "We're off Fly.io, everything runs on Hetzner"),
     ("I drive a Golf", "I sold the Golf"),
     ("I work at Orange", "I quit Orange in March"),
     ("I work for Orange as an engineer", "I've started at Bouygues"),

@@ -18,11 +18,12 @@ from agent_memory.text.patterns import bounded, either, plain_words
 from agent_memory.text.wishes import is_form
 
 _END = (
-    rf"(?=[,;.!]|$| {either('now today yesterday last this next in on at since because after as for so and but')}\b"
+    rf"(?=[,;!]|\.(?!\w)|$"
+    rf"| {either('now today yesterday last this next in on at since because after as for so and but')}\b"
     rf"| {either('from to completely altogether anyway entirely')}\b)"
 )
 _NOTHING = either("it that this them you me us out off up down in on to for")
-_WHAT = rf"(?:(?:the|my|our|all) )?(?P<what>(?!{_NOTHING}\b)[^,;.!]{{2,40}}?){_END}"
+_WHAT = rf"(?:(?:the|my|our|all) )?(?P<what>(?!{_NOTHING}\b)(?:[^,;.!]|\.\b){{2,40}}?){_END}"
 _NO_NAME = rf"(?!{either('i he she it they we you who everyone everybody someone nobody the this that my our a an')}\b)"
 _NAME = rf"(?P<what>{_NO_NAME}(?-i:[A-Z])[\w&.'-]*(?: (?-i:[A-Z])[\w&.'-]*)*)"
 _WHO = r"(?P<who>i|we|(?-i:[A-Z])\w+)"
