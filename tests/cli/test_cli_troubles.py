@@ -81,7 +81,7 @@ def test_an_ingest_while_the_model_is_away_ends_with_an_error(tmp_path: Path, mo
     monkeypatch.setenv("AGENT_MEMORY_EMBEDDINGS", "local:hashing")
     path = tmp_path / "m.db"
     for command in (("ingest", "-"), ("process",)):
-        ended = run(*command, "--timeout", "1", "--store", path, code=1, given=LINE)
+        ended = run(*command, "--timeout", "5", "--store", path, code=1, given=LINE)
         assert (
             "error: the model for chat fails (unreachable); all turns are stored, 1 turn not processed\n"
             in ended.stderr
