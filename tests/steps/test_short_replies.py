@@ -40,10 +40,36 @@ async def test_a_reply_carries_the_question_in_one_run_and_over_two(memory: Asyn
     assert "k do it" in [hit.memory.quote for hit in hits]
 
 
+@pytest.mark.parametrize("each", [False, True])
+@pytest.mark.parametrize("who", ["agent", "user"])
+@pytest.mark.parametrize(
+    ("said", "reply"),
+    [
+        ("Noted. The hall on Elm Road has 12 chairs for you.", "make it 11 instead"),
+        ("The hall on Elm Road is yours on Saturday! See you there.", "actually move that to Sunday"),
+        ("I rented twelve chairs in the hall on Elm Road.", "we're back to ten"),
+    ],
+)
+async def test_a_reply_carries_the_value_that_it_corrects(
+    memory: AsyncMemory, said: str, reply: str, who: str, each: bool
+):
+    found = await talk(memory, (who, said), ("user", reply), each=each)
+    corrected = next(
+        part for part in said.replace("!", "!|").replace("Noted.", "|").split("|") if "Elm" in part
+    ).strip()
+    assert found[reply].content == f'[5 March 2026] user: {reply} (after: "{corrected}")'
+    assert found[reply].source_turn_ids == ["t1", "t0"]
+    hits = await memory.user("ann").search("Which hall on Elm Road?")
+    assert reply in [hit.memory.quote for hit in hits]
+
+
 @pytest.mark.parametrize(
     ("before", "reply"),
     [
         (("agent", "The coverage gate is 70 percent."), "go for it please"),
+        (("agent", "The coverage gate is 70 percent."), "my locker is number 12"),
+        (("agent", "The coverage gate is high."), "make it 60 instead"),
+        (("agent", "The gate is 70 percent, " + "as we said before, " * 20 + "is it not."), "make it 60 instead"),
         (("agent", ASKED), "Not yet, first I want to see how long the tests take."),
         (("agent", ASKED), "what is the gate now?"),
         (("user", "Shall we raise the coverage gate?"), "Forget that for now."),

@@ -30,7 +30,7 @@ from agent_memory.store.documents import to_document
 from agent_memory.store.turns import turns_before
 from agent_memory.text.folding import folded
 from agent_memory.text.likeness import cosine, middle
-from agent_memory.text.replies import is_short, question_in
+from agent_memory.text.replies import corrected_in, is_short, question_in
 
 NAME = "index"
 PART = 1000
@@ -89,7 +89,9 @@ STEP = Step(name=NAME, scope="thread", think=over_turns(derive), files_talk=True
 
 
 async def _asked(tools: Tools, turns: Sequence[Turn], kept: Mapping[str, Spoken]) -> dict[str, Asked]:
-    """For each short reply among turns in their order: the question of another speaker that it answers.
+    """For each short reply among turns in their order: the question that it answers, or the statement that it corrects.
+
+    Only another speaker's question is answered.
 
     Costs two queries if the first of the turns is a reply, to read what was said before it; else none.
     """
@@ -98,12 +100,15 @@ async def _asked(tools: Tools, turns: Sequence[Turn], kept: Mapping[str, Spoken]
         if turn.role != "user" or turn.id not in kept or not is_short(kept[turn.id].words):
             continue
         before = turns[number - 1] if number else await _turn_before(tools, turn)
-        if before is None or (before.role, before.name) == (turn.role, turn.name):
+        said = None
+        if before is not None:
+            said = kept.get(before.id) if number else await aside(_screened, before, tools)
+        if before is None or said is None:
             continue
-        said = kept.get(before.id) if number else await aside(_screened, before, tools)
-        question = question_in(said.words) if said is not None else None
-        if question is not None:
-            asked[turn.id] = Asked(before.id, question)
+        is_other = (before.role, before.name) != (turn.role, turn.name)
+        words = (question_in(said.words) if is_other else None) or corrected_in(said.words, kept[turn.id].words)
+        if words is not None:
+            asked[turn.id] = Asked(before.id, words)
     return asked
 
 

@@ -9,6 +9,7 @@ from agent_memory.models import Memory, Role, Turn, content_hash, day, now, ther
 from agent_memory.store.ids import derived_id
 from agent_memory.text.folding import bare, folded
 from agent_memory.text.patterns import WORD
+from agent_memory.text.sentences import QUESTION_MARKS
 
 SHORTEST = 8
 """The fewest characters of a turn that gets a chunk. A shorter one ("ok", "thanks!") has nothing to find."""
@@ -18,7 +19,7 @@ CONFIDENCE, IMPORTANCE = 1.0, 0.3
 
 
 class Asked(NamedTuple):
-    """The question that a short reply answers: its turn, and its screened words."""
+    """The question that a short reply answers, or the statement that it corrects: its turn, and its screened words."""
 
     turn_id: str
     words: str
@@ -114,13 +115,16 @@ def _from_text(chunk: Memory) -> tuple[str, str]:
 
 
 def told_by(memory: Memory) -> str:
-    """The text of a memory: its words, and those of the question that a short reply answers."""
+    """The text of a memory: its words, and those that a short reply answers or corrects."""
     asked = memory.metadata.get("asked") if memory.kind == "chunk" else None
     return _with_question(words_of(memory), asked) if isinstance(asked, str) else words_of(memory)
 
 
 def _with_question(words: str, asked: str | None) -> str:
-    return words if asked is None else f'{words} (asked: "{asked}")'
+    if asked is None:
+        return words
+    label = "asked" if any(mark in asked for mark in QUESTION_MARKS) else "after"
+    return f'{words} ({label}: "{asked}")'
 
 
 def spoken(memory: Memory) -> str:
@@ -150,7 +154,7 @@ def chunk_of(
         name: The speaker's name, if it may be shown.
         position: The turn's position in its thread, if known.
         number: The part of a long turn that has several chunks.
-        asked: The question that a short reply answers. The chunk is deleted with the turn of that question.
+        asked: What a short reply answers or corrects. The chunk is deleted with the turn of that.
     """
     metadata: dict[str, Any] = {} if position is None else {"position": position}
     if name is not None:

@@ -1,8 +1,13 @@
-"""Short replies: "Yes please, the white one" means something only together with the question that it answers."""
+"""Short replies: they mean something only together with what was said just before.
+
+"Yes please, the white one" answers a question, "make it 11 instead" corrects a value.
+"""
 
 from __future__ import annotations
 
-from agent_memory.text.patterns import WORD
+from agent_memory.text.dates import DAY_NAMES
+from agent_memory.text.figures import NUMBERS
+from agent_memory.text.patterns import WORD, linear
 from agent_memory.text.sentences import QUESTION_MARKS, sentences
 
 LONGEST_REPLY = 6
@@ -31,3 +36,24 @@ def question_in(text: str) -> str | None:
     first = asked - 1 if asked and len(WORD.findall(said[asked])) < SHORTEST_QUESTION else asked
     question = " ".join(said[first:])
     return question if len(question) <= LONGEST_QUESTION else None
+
+
+_GIVEN_AGAIN = linear(
+    r"(?i)\b(?:it|that|them|this|those|instead|actually|rather|again)\b|\b(?:back|down|up) (?:to|by)\b"
+)
+"""How a reply speaks of what was just said. With a value, it gives that another one: "make it 11 instead"."""
+_DAYS = frozenset(day.lower() for day in DAY_NAMES)
+
+
+def corrected_in(text: str, reply: str) -> str | None:
+    """The last sentence of a text with a value, if a short reply gives it another one; None otherwise."""
+    if not (_has_value(reply) and _GIVEN_AGAIN.search(reply)):
+        return None
+    said = next((sentence for sentence in reversed(sentences(text)) if _has_value(sentence)), None)
+    return said if said is not None and len(said) <= LONGEST_QUESTION else None
+
+
+def _has_value(text: str) -> bool:
+    """Whether a text has a figure, a number in words or a weekday."""
+    words = WORD.findall(text.lower())
+    return any(word[0].isdigit() or word in NUMBERS or word in _DAYS for word in words)

@@ -47,7 +47,8 @@ _LABEL = linear(r"\p{L} ([A-HJ-Z])\b")
 _AMOUNT = linear(rf"({FIGURE.pattern})(?:\s?[a-zµ%°]{{1,2}}\b)?", re.IGNORECASE)
 """A figure with its unit, if that is short: "50 mg", "10km"."""
 _SPEAKER = linear(r"^\p{L}[\w .'@-]{0,40}: (?:\p{Lu}|\P{L})")
-_ASKED = " (asked: "
+_CARRIED = linear(r" \((?:asked|after): ")
+"""What stands before the words that a short reply answers or corrects."""
 _DATE = linear(r" \(([^()]{0,30}\d{4})\)")
 """How extraction writes the date that it worked out: "yesterday (28 January 2023)"."""
 
@@ -84,7 +85,7 @@ def wording_of(text: str) -> Wording:
 
     Such dates count among the values.
     """
-    claim = folded(text.partition(_ASKED)[0])
+    claim = folded(text[: found.start()] if (found := _CARRIED.search(text)) else text)
     claim = claim[found.end() - 1 :] if (found := _SPEAKER.match(claim)) else claim
     dated = " ".join(found[1] for found in _DATE.finditer(claim))
     values = {figure.strip(".,:") for figure in FIGURE.findall(f"{claim} {dated}")}
