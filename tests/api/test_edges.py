@@ -373,7 +373,7 @@ async def test_large_bodies_that_arrive_at_the_same_time_have_a_bound():
     async def app(scope: Any, receive: Any, send: Any) -> None:
         answered.append(len((await receive())["body"]))
 
-    limited = BodyLimit(app, max_bytes=1_000_000, most_at_once=300_000)
+    limited = BodyLimit(app, max_bytes=300_000, most_at_once=300_000)
 
     async def request(*parts: bytes, waits: bool = False) -> list[Any]:
         left, said = list(parts), []
@@ -400,6 +400,23 @@ async def test_large_bodies_that_arrive_at_the_same_time_have_a_bound():
     await slow
     assert await request(b"e" * 290_000) == []  # there is room again
     assert answered == [60_000, 200_001, 290_000]
+
+
+async def test_a_body_of_the_largest_size_has_room_whatever_the_operator_allows():
+    taken: list[int] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        taken.append(len((await receive())["body"]))
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"a" * 500_000}
+
+    async def send(message: Any) -> None:
+        raise AssertionError(message)
+
+    limited = BodyLimit(app, max_bytes=500_000, most_at_once=100_000)
+    await limited({"type": "http", "method": "POST", "path": "/", "headers": []}, receive, send)
+    assert taken == [500_000]
 
 
 async def test_no_answer_waits_until_an_earlier_part_is_acknowledged(monkeypatch: pytest.MonkeyPatch):

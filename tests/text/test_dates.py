@@ -76,8 +76,19 @@ def test_a_bare_weekday_lies_where_its_clause_lies() -> None:
     assert (past.label, ahead.label) == ("4 May 2026", "11 May 2026")
 
 
-def test_the_weekday_before_something_else_has_no_day() -> None:
-    assert moments("We have dinner on the Saturday before.", FRIDAY) == ()
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We have dinner on the Saturday before.",
+        "We have dinner on the\nSaturday before.",
+        "We have dinner\nFriday week.",
+    ],
+)
+def test_a_weekday_that_is_not_the_next_one_has_no_day(text: str) -> None:
+    assert moments(text, FRIDAY) == ()
+
+
+def test_a_weekday_before_or_after_which_something_else_is_said_is_the_next_one() -> None:
     assert [moment.label for moment in moments("We meet on Saturday after work.", FRIDAY)] == ["9 May 2026"]
 
 

@@ -68,13 +68,14 @@ MIXED = [
     r"\[[^]\p{Z}]*\]|[][]x|[^]a[]",
     r"\x41|\x85|\xe9|\pN{2}|\p{^L}\\p",
     r"[\p{M}\p{Han}]|[\p{Latin}]{2}|\p{M}?z",
+    "ſ+|[^ſ\u212a]k|\\x{212a}",
     r"[À-ÿ]+|[^\x{80}-\x{9f}]€|a-é|\x{2019}-é|[\x{2010}-\x{203a}]{2}",
 ]
 
 
 @pytest.mark.parametrize("flags", [0, re.I])
 @pytest.mark.parametrize("pattern", MIXED)
-@given(text=st.text("aAfuor19x ~-'s[]^\\pz\t\x1c{}’“€…×²\xa0\x85éÉß猫"))
+@given(text=st.text("aAfuorsSk19x ~-'s[]^\\pz\t\x1c{}’“€…×²\xa0\x85éÉß猫"))
 def test_a_text_that_is_read_as_bytes_is_read_as_any_other(pattern: str, flags: int, text: str) -> None:
     made = linear(pattern, flags)
     letters = list(made._compiled.finditer(text))

@@ -46,6 +46,12 @@ def test_long_ids_take_little_room_and_are_known_again():
     assert [one for one in ids if left.is_new(one, 100)] == [ids[7]]
 
 
+@pytest.mark.parametrize("one", [f"msg_{'6' * 48}", f"message-{'6' * 36}", "6" * 64])
+def test_ids_as_services_make_them_are_named_to_the_query(one: str):
+    """A query returns the others again, so each of its runs read every turn of the window."""
+    assert Cursor().advanced([(one, 100)]).named == [one]
+
+
 def test_long_ids_that_an_earlier_version_kept_whole_are_known():
     long = "x" * 255
     cursor = Cursor.from_document({"ts": 100, "seen": {long: 100}, "count": 1, "runs": 1})

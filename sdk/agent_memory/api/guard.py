@@ -30,9 +30,10 @@ hours."""
 
 
 MOST_AT_ONCE = 256 * 1024 * 1024
-"""Bytes of unfinished bodies that a process holds: 64 of the largest. Anybody can send one: it is read first."""
+"""Bytes of unfinished bodies that a process holds: 64 of the largest by default. Bodies are read before credentials are
+checked, so anybody can send one."""
 SMALL = 64 * 1024
-"""Up to this size in bytes, a body is taken although there are that many: a question is smaller."""
+"""A body of up to this many bytes is taken even then: questions and turns are smaller."""
 
 
 class _TooLarge(Exception):
@@ -44,7 +45,10 @@ class _NoRoom(Exception):
 
 
 class BodyLimit:
-    """Answers 413 to a larger body and 408 to a slower one, before anything reads it. 503 to one too many at a time."""
+    """Answers 413 to a body that is too large, 408 to one that is too slow, and 503 while too much arrives at once.
+
+    All this happens before anything else reads the body. The largest body alone always has room.
+    """
 
     def __init__(
         self, app: ASGIApp, max_bytes: int, seconds: float = BODY_SECONDS, most_at_once: int = MOST_AT_ONCE
@@ -52,7 +56,7 @@ class BodyLimit:
         self._app = app
         self._max_bytes = max_bytes
         self._seconds = seconds
-        self._most_at_once = most_at_once
+        self._most_at_once = max(most_at_once, max_bytes)
         self._arriving = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

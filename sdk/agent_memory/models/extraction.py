@@ -30,7 +30,8 @@ _TAKEN = frozenset(
     (*get_args(FactKind), *get_args(MemoryType), *TYPE_ALIASES, "event", "session", "chunk", "insight", "lesson")
 )
 
-KindName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+KIND_NAME = r"^[a-z][a-z0-9_]{0,39}$"
+KindName = Annotated[str, StringConstraints(pattern=KIND_NAME)]
 CategoryName = Annotated[str, StringConstraints(pattern=r"^[^\s].{0,39}$", strip_whitespace=True)]
 Description = Annotated[str, StringConstraints(min_length=1, max_length=500, strip_whitespace=True)]
 

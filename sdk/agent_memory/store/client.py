@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Se
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from azure.core import MatchConditions
 from azure.cosmos import ThroughputProperties
@@ -29,9 +29,6 @@ from agent_memory.store.file import StoreFile, scrub
 from agent_memory.store.ids import COUNTERS_THREAD
 from agent_memory.store.known import Known
 from agent_memory.store.vectors import VectorFields
-
-if TYPE_CHECKING:
-    pass
 
 logger = logging.getLogger("agent_memory")
 

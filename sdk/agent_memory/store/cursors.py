@@ -28,9 +28,10 @@ OVERLAP_SECONDS = 2
 """How far behind the highest `_ts` an item may still turn up. The server sets `_ts` in whole seconds and replicates
 the writes of one partition in order, so only the current second is still open."""
 
-_LONGEST = 40
+_LONGEST = 64
 """The longest id, in bytes, that a cursor holds as it is. The window of a thread that gets 2,500 turns with the longest
-ids within a second would take 2.4 MB, and a document may have 2 MB."""
+ids within a second would take 2.4 MB, and a document may have 2 MB. The ids that services and SHA-256 make are shorter:
+a query must return the turns with longer ones again, and each of its runs would read all turns of the window."""
 _DIGEST = "~"
 
 

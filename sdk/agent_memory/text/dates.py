@@ -119,8 +119,10 @@ _HOW_LONG = bounded(
     r"\b(?:(?:have|has|had|did) ?(?:not|n't)|(?:have|has|had|did)nt|never|(?:first|only) (?:\w+ )?time)\b[^.,;]*$", re.I
 )
 """What stands before "in four years" if it says how long: "I haven't had a drink in four years"."""
-_ANOTHER_WEEK = bounded(r".{0,4}\| weeks?\b|the \| (?:before|after)\b", re.I)
-"""What stands around a weekday that is not the next one: "Friday week", "the Saturday before"."""
+_A_WEEK_LATER = bounded(r" weeks?\b", re.I)
+"""After a weekday: "Friday week" is not the next Friday."""
+_COUNTED = bounded(r" (?:before|after)\b", re.I)
+"""After "the" and a weekday: neither is "the Saturday before"."""
 _WORD_BEFORE = bounded(r"(\w+)\s+$")
 _LOOKED_BACK = 40
 """How many characters before a time are searched for its preposition."""
@@ -215,7 +217,9 @@ def _moment(kind: str, match: re.Match[str], said_at: datetime, side: Side) -> M
     ahead = text[max(0, start - _LOOKED_BACK) : start]
     if _REPEATED.search(ahead) or text[match.end() :][:1] in {"s", "S"}:
         return None
-    if kind == "weekday" and _ANOTHER_WEEK.match(f"{ahead[-4:].lower()}|{text[match.end() :][:8]}"):
+    if kind == "weekday" and (
+        _A_WEEK_LATER.match(text, match.end()) or (ahead[-4:-1].lower() == "the" and _COUNTED.match(text, match.end()))
+    ):
         return None
     if kind == "ahead" and phrase[:2].lower() == "in" and _HOW_LONG.search(ahead):
         return None

@@ -262,14 +262,15 @@ def _with_unicode(pattern: str) -> str:
 
 def _for_bytes(pattern: str) -> bytes:
     """A pattern that finds the same in the bytes of a text."""
+    fold = "(?i)" if pattern.startswith("(?i") else ""  # "ſ" is the long form of "s", and the kelvin sign a "k"
 
     def narrowed(part: str, in_class: bool) -> str:
         if part.isascii() and part[:2] not in (r"\p", r"\P", r"\x"):
             return part
         if in_class:
-            return _members(f"[{part}]")
+            return _members(f"{fold}[{part}]")
         first, dash, last = part.rpartition("-")  # outside of a class, "a-é" is three characters
-        return narrowed(first, False) + dash + narrowed(last, False) if dash else f"[{_members(part)}]"
+        return narrowed(first, False) + dash + narrowed(last, False) if dash else f"[{_members(fold + part)}]"
 
     return _replaced(pattern, narrowed).encode()
 

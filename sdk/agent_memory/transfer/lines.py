@@ -8,6 +8,7 @@ from typing import Any
 
 from agent_memory.errors import InvalidInput
 from agent_memory.models import Memory
+from agent_memory.models.extraction import KIND_NAME
 from agent_memory.store.documents import read_json
 from agent_memory.store.ids import (
     DOCUMENTS_THREAD,
@@ -25,7 +26,7 @@ LINES_AT_ONCE = 100
 KINDS = ("header", "settings", "memory", "thread", "turn", "summary", "state", "user_summary")
 """The types of lines."""
 Line = dict[str, Any]
-_KIND = linear(r"^[a-z][a-z0-9_]{0,39}$")
+_KIND = linear(KIND_NAME)
 """The name of a kind, also of a custom one of another store."""
 
 
