@@ -1,6 +1,6 @@
 """Times named in talk, and what they mean on the day they were said."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -102,6 +102,12 @@ def test_a_weekday_before_or_after_which_something_else_is_said_is_the_next_one(
 )
 def test_a_day_to_come_has_not_passed_in_the_month_of_the_talk(text: str, label: str) -> None:
     assert [moment.label for moment in moments(text, FRIDAY, ["The vet sees him on May 28."])] == [label]
+
+
+def test_the_month_of_the_talk_is_that_of_the_speaker() -> None:
+    evening = datetime(2026, 5, 31, 22, tzinfo=timezone(timedelta(hours=-5)))  # in UTC, June has begun
+    near = datetime(2026, 5, 20, tzinfo=UTC)
+    assert [moment.label for moment in dates.find("due on the 1st", evening, near=near)] == ["1 June 2026"]
 
 
 def test_each_clause_of_a_sentence_has_its_own_direction() -> None:

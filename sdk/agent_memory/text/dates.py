@@ -194,7 +194,7 @@ def find(text: str, said_at: datetime, side: Side = "future", near: datetime | N
                 taken.append((begin, end))
                 found.append(moment)
     anchor = near.replace(day=1) if near else None
-    if anchor and side == "future" and anchor <= said_at < month_of(anchor.year, anchor.month)[1]:
+    if anchor and side == "future" and (anchor.year, anchor.month) == (said_at.year, said_at.month):
         anchor = said_at  # in a month that has begun, a day to come is not one that has passed
     return _counted_from(sorted(found, key=lambda moment: moment.start), anchor)
 
