@@ -262,11 +262,13 @@ def _with_unicode(pattern: str) -> str:
 
 def _for_bytes(pattern: str) -> bytes:
     """A pattern that finds the same in the bytes of a text."""
-    fold = "(?i)" if pattern.startswith("(?i") else ""  # "ſ" is the long form of "s", and the kelvin sign a "k"
+    ignores_case = pattern.startswith("(?i")
 
     def narrowed(part: str, in_class: bool) -> str:
         if part.isascii() and part[:2] not in (r"\p", r"\P", r"\x"):
             return part
+        # "ſ" is a form of "s", the kelvin sign one of "k". What a class of Unicode leaves of ASCII, RE2 folds itself.
+        fold = "(?i)" if ignores_case and part[:2] not in (r"\p", r"\P") else ""
         if in_class:
             return _members(f"{fold}[{part}]")
         first, dash, last = part.rpartition("-")  # outside of a class, "a-é" is three characters
