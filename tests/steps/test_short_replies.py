@@ -48,6 +48,7 @@ async def test_a_reply_carries_the_question_in_one_run_and_over_two(memory: Asyn
         ("Noted. The hall on Elm Road has 12 chairs for you.", "make it 11 instead"),
         ("The hall on Elm Road is yours on Saturday! See you there.", "actually move that to Sunday"),
         ("I rented twelve chairs in the hall on Elm Road.", "we're back to ten"),
+        ("Der Saal an der Elm Road hat 12 Plätze.", "mach doch 8 draus"),
     ],
 )
 async def test_a_reply_carries_the_value_that_it_corrects(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from agent_memory.text.dates import DAY_NAMES
 from agent_memory.text.figures import NUMBERS
-from agent_memory.text.patterns import WORD, linear
+from agent_memory.text.patterns import WORD, either, linear
 from agent_memory.text.sentences import QUESTION_MARKS, sentences
 
 LONGEST_REPLY = 6
@@ -38,10 +38,13 @@ def question_in(text: str) -> str | None:
     return question if len(question) <= LONGEST_QUESTION else None
 
 
-_GIVEN_AGAIN = linear(
-    r"(?i)\b(?:it|that|them|this|those|instead|actually|rather|again)\b|\b(?:back|down|up) (?:to|by)\b"
-)
-"""How a reply speaks of what was just said. With a value, it gives that another one: "make it 11 instead"."""
+_POINTING = either("""
+    it that them this those instead actually rather again doch lieber stattdessen draus daraus mejor en_vez plutôt
+    finalement invece anzi afinal toch liever
+""")
+_GIVEN_AGAIN = linear(rf"(?i)\b{_POINTING}\b|\b(?:back|down|up) (?:to|by)\b")
+"""How a reply speaks of what was just said, in seven languages. With a value, it gives that another one: "make it 11
+instead"."""
 _DAYS = frozenset(day.lower() for day in DAY_NAMES)
 
 
