@@ -664,9 +664,14 @@ def test_text_stays_in_its_line_and_turns_nothing_else(look: Callable[..., Looki
         ("zoe\u200d", "zoe[U+200D]"),
         ("\u202eeoz", "[U+202E]eoz"),
         ("👨\u200d👩", "👨\u200d👩"),
+        ("zo\u202a\u2066\ufe0fe", "zo[U+202A][U+2066][U+FE0F]e"),
+        ("zo\u115f\u034f\U000e0100e", "zo[U+115F][U+034F][U+E0100]e"),
+        ("zo \u00a0 \u2009e", "zo [U+00A0] [U+2009]e"),
+        ("zo  e", "zo [U+0020]e"),
+        ("❤\ufe0f\u200d🔥می\u200cخ", "❤\ufe0f\u200d🔥می\u200cخ"),
     ],
 )
-def test_two_users_never_look_the_same(look: Callable[..., Looking], world: World, user: str, shown: str):
+def test_a_name_has_no_characters_that_nobody_sees(look: Callable[..., Looking], world: World, user: str, shown: str):
     """Whoever forgets in the name of a user must see in whose."""
     for name in ("zoe", user):
         world.do(world.memory.user(name).thread("t").add("user", "Tea, please."))

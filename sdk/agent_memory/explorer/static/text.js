@@ -44,12 +44,13 @@ export function revealed(text) {
   return text.replace(new RegExp(UNSEEN, "gu"), (one) => (one < "\u3000" ? `[U+${one.charCodeAt(0).toString(16).toUpperCase()}]` : `[hidden: ${Array.from(one, (letter) => String.fromCharCode(letter.codePointAt(0) - 0xe0000)).join("")}]`));
 }
 
-// Characters without a width. Joiners belong to emoji and to scripts that join their letters, and not beside ASCII.
-const BLANK = /[\u00ad\u061c\u180e\u200b\u200e\u200f\u2060-\u2064\ufeff]|^[\u200c\u200d]|[\u200c\u200d]$|(?<=[ -~])[\u200c\u200d]|[\u200c\u200d](?=[ -~])/gu;
+// Characters that nobody sees, and blanks beside another or at an end. Joiners and variation selectors belong to emoji
+// and to scripts that join their letters, and not beside ASCII.
+const BLANK = /(?![\u200c\u200d\ufe0e\ufe0f])[\p{Default_Ignorable_Code_Point}\ufff9-\ufffb\u2800]|[^\S ]|(?<=^| ) | $|(?<=^|[ -~\u200c\u200d])[\u200c\u200d\ufe0e\ufe0f]|[\u200c\u200d](?=[ -~]|$)/gu;
 
-// Whose memory it is, so that two users never look the same.
+// Whose memory it is, with the characters spelled out that nobody sees.
 export function nameOf(user) {
-  return revealed(user).replace(BLANK, (one) => `[U+${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}]`);
+  return revealed(user).replace(BLANK, (one) => `[U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`);
 }
 
 // A part of a text without the half of a letter at its ends: an emoji has two halves.
