@@ -103,3 +103,40 @@ def test_a_server_busy_with_hostile_turns_stops_on_a_signal_and_starts_again(tmp
         assert answer.status_code == 201
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=120) == 0
+
+
+def test_commands_do_what_a_key_allows_and_say_which_key_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    rights = {"backend": "--acts-for-users", "ops": "--operates"}
+    made = {name: parsed("api-key", name, right) for name, right in rights.items()}
+    file = tmp_path / "keys.json"
+    file.write_text(json.dumps([key["entry"] for key in made.values()]))
+    with served(tmp_path / "m.db", AGENT_MEMORY_API_KEYS_FILE=str(file)) as (_, url):
+        monkeypatch.setenv("MEMORY_KEY", made["backend"]["key"])
+        run("remember", "Allergic to peanuts", "--user", "ann", "--store", url)
+        assert "Allergic to peanuts" in run("show", "--user", "ann", "--store", url, "--json").stdout
+        assert "hint: name the user with --user" in run("show", "--store", url, code=1).stderr
+        assert "--operates" in run("status", "--store", url, code=1).stderr
+
+        monkeypatch.setenv("MEMORY_KEY", made["ops"]["key"])
+        assert "--acts-for-users" in run("show", "--user", "ann", "--store", url, code=1).stderr
+        seen = run("status", "--store", url)
+        assert "nothing, all turns are processed" in seen.stdout
+        assert "memories" not in seen.stdout
+        assert "empty" not in seen.stdout
+        assert "counts of its 1 user are not shown" in seen.stderr
+
+        monkeypatch.setenv("MEMORY_KEY", "amk_other")
+        assert "list of API keys has no entry" in run("show", "--user", "ann", "--store", url, code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [('{"sha256": "00"}', "ENTRY, ENTRY]. Input should"), (None, "API_KEYS_FILE")]
+)
+def test_a_file_of_keys_in_another_form_is_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None, said: str
+):
+    file = tmp_path / "keys.json"
+    if text is not None:
+        file.write_text(text)
+    monkeypatch.setenv("AGENT_MEMORY_API_KEYS_FILE", str(file))
+    assert said in run("serve", "--store", tmp_path / "m.db", "--port", 0, code=1).stderr

@@ -21,7 +21,7 @@ HOW_TOS = [title for title, blocks in SECTIONS.items() if blocks]
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """A copy of what the how-tos change, without what is generated from it."""
-    for folder in ("sdk/agent_memory", "tools"):
+    for folder in ("sdk/agent_memory", "tools", "clients/typescript/src"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "infra_check"))
     for name in ("prompts", "pyproject.toml"):
         (tmp_path / name).symlink_to(ROOT / name)
@@ -56,6 +56,8 @@ def test_a_how_to_leads_to_what_it_promises(title: str, copy: Path) -> None:
         call("git", "apply", "--recount", "--unidiff-zero", "-", folder=copy, given=change)
     if changes:
         call(sys.executable, "tools/generate_sync.py", folder=copy)
+        for mode in ([], ["--check"]):
+            call(sys.executable, "tools/generate_typescript.py", *mode, folder=copy)
     checks = [text for language, text in blocks if language == "python"]
     assert checks
     for check in checks:

@@ -125,7 +125,9 @@ class ApiKeys:
         try:
             return cls(TypeAdapter(list[ApiKey]).validate_json(text))
         except (ValidationError, InvalidInput) as error:
-            raise ConfigurationError(f"the list of API keys cannot be used: {_without_input(error)}") from error
+            form = "it is a JSON list of the entries that `agent-memory api-key` prints: [ENTRY, ENTRY]"
+            problem = f"the list of API keys cannot be used; {form}. {_without_input(error)}"
+            raise ConfigurationError(problem) from error
 
     async def caller(self, request: Request) -> Caller | None:
         """The holder of the request's key."""
@@ -135,7 +137,7 @@ class ApiKeys:
         digest = hashlib.sha256(given.encode()).hexdigest()
         found = [key for key in self._keys if hmac.compare_digest(key.sha256, digest)]
         if not found:
-            raise unauthenticated("this key is not known")
+            raise unauthenticated("this key is not known: the server's list of API keys has no entry for it")
         return _holder(found[0])
 
     def known(self, credential: str) -> Caller | None:
@@ -181,7 +183,10 @@ class HeaderIdentity:
     async def caller(self, request: Request) -> Caller | None:
         """The caller named in the header."""
         if not self._allowed:
-            raise unauthenticated("credentials are missing (ALLOW_HEADER_IDENTITY would accept a header)")
+            raise unauthenticated(
+                "credentials are missing: send an API key in x-api-key, or a token in Authorization"
+                " (ALLOW_HEADER_IDENTITY would accept a header)"
+            )
         if not self._behind_key and not is_local(request.client.host if request.client else None, request.headers):
             raise unauthenticated("a header as identity is accepted from this machine only")
         if not self._behind_key and (request.headers.get(KEY_HEADER) or bearer(request)) is not None:
@@ -201,7 +206,7 @@ def _without_input(error: ValidationError | InvalidInput) -> str:
     if isinstance(error, InvalidInput):
         return str(error)
     problems: list[Mapping[str, Any]] = [dict(problem) for problem in error.errors(include_input=False)]
-    return "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in problems)
+    return "; ".join(": ".join(filter(None, (".".join(map(str, one["loc"])), one["msg"]))) for one in problems)
 
 
 logger = logging.getLogger("agent_memory")

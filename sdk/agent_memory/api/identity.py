@@ -140,7 +140,8 @@ async def user_of(request: Request) -> str:
     if user_id is None and (group is None or not caller.acts_for_users):
         raise unauthenticated(f"this caller is not a user: name one in the header {USER_HEADER}")
     if user_id != caller.user_id and not caller.acts_for_users:
-        raise HTTPException(403, "this caller may not act for another user")
+        allowed = "an API key made with --acts-for-users, or a token with the role for it"
+        raise HTTPException(403, f"this caller may not act for another user: that takes {allowed}")
     if group is not None:
         check_member(caller, [group])
     for said in [*request.query_params.getlist("user_id"), *await _users_in_body(request)]:
@@ -181,7 +182,8 @@ async def _users_in_body(request: Request) -> list[object]:
 async def _operator(request: Request) -> Caller:
     caller = await caller_of(request)
     if not caller.operates:
-        raise HTTPException(403, "this is for the operator of the service")
+        allowed = "an API key made with --operates, or a token with the role for it"
+        raise HTTPException(403, f"this is for the operator of the service: it takes {allowed}")
     return caller
 
 

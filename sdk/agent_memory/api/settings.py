@@ -103,4 +103,4 @@ class ApiSettings(BaseSettings):
         try:
             return [self.api_keys_file.read_text()]
         except OSError as error:
-            raise ConfigurationError(f"the API keys cannot be read: {error}") from error
+            raise ConfigurationError(f"the file of AGENT_MEMORY_API_KEYS_FILE cannot be read: {error}") from error

@@ -265,26 +265,42 @@ def acting_as_operator() -> Iterator[None]:
         yield
 
 
+class _Empty(InvalidInput):
+    """The store has no users."""
+
+
 def one_user(memory: Memory, given: str | None) -> UserScope:
-    """The user: the given one, or the only one in the store."""
-    users = memory.users()
+    """The user: the given one, or the only one in the store.
+
+    Raises:
+        NotFound: if the store has no such user. A server tells its users to an operator alone; then it is not checked.
+    """
+    try:
+        users = memory.users()
+    except ConfigurationError as refused:
+        if given is None:
+            with_hint(refused, "name the user with --user")
+            raise
+        return _shown(memory.user(given))
     if given is not None:
         if given not in users:
             raise with_hint(NotFound(f"this store has no user {given!r}"), f"its users: {', '.join(users) or 'none'}")
         return _shown(memory.user(given))
-    if len(users) != 1:
-        reason = "this store is empty" if not users else f"which user? This store has {', '.join(users)}"
-        raise with_hint(
-            InvalidInput(reason), "name one with --user" if users else f"try: {invocation('ingest', 'FILE')}"
-        )
+    if not users:
+        raise with_hint(_Empty("this store is empty"), f"try: {invocation('ingest', 'FILE')}")
+    if len(users) > 1:
+        raise with_hint(InvalidInput(f"which user? This store has {', '.join(users)}"), "name one with --user")
     return _shown(memory.user(users[0]))
 
 
 def new_user(memory: Memory, given: str | None) -> UserScope:
     """The user of a command that may write the first document: the given one, the only one, or the default one."""
-    if given is None and not memory.users():
-        given = DEFAULT_USER
-    return one_user(memory, None) if given is None else _shown(memory.user(given))
+    if given is not None:
+        return _shown(memory.user(given))
+    try:
+        return one_user(memory, None)
+    except _Empty:
+        return _shown(memory.user(DEFAULT_USER))
 
 
 def _shown(scope: UserScope) -> UserScope:

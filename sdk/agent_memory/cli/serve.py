@@ -183,7 +183,9 @@ def api_key(
         return
     console = stdout()
     console.print("The key, which is shown only once:", f"  {key}", sep="\n")
-    console.print("Its entry, for the list in AGENT_MEMORY_API_KEYS_FILE:", sep="\n")
+    console.print(
+        "Its entry. The file that AGENT_MEMORY_API_KEYS_FILE names holds a JSON list of these, [ENTRY, ENTRY]:"
+    )
     console.print(f"  {entry.model_dump_json()}", soft_wrap=True)
 
 

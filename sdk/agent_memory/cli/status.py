@@ -25,9 +25,10 @@ from agent_memory.cli.options import (
 from agent_memory.cli.reembed import store_model
 from agent_memory.cli.terminal import clean, counted, emit, one_line, stderr, stdout
 from agent_memory.cli.views import day, day_and_time, table
-from agent_memory.errors import AgentMemoryError
+from agent_memory.errors import AgentMemoryError, ConfigurationError
 
 if TYPE_CHECKING:
+    from agent_memory import Memory
     from agent_memory.language.examination import Examination, Finding
     from agent_memory.models import Health, Stats
 
@@ -75,7 +76,7 @@ def status(
             watch(memory.health, store, interval, as_json=as_json)
             return
         health = memory.health()
-        users = {user: memory.user(user).stats() for user in memory.users()}
+        users = _counts(memory, store)
     endpoint = None if is_url(store) else Environment().cosmos_endpoint
     if endpoint is not None:
         stderr().print(
@@ -88,15 +89,32 @@ def status(
         emit({"health": health, "bytes": size, "users": users})
     else:
         console = stdout()
-        console.print(_parts(store, size, health, users.values()), _users(users, console.width), sep="\n")
+        console.print(_parts(store, size, health, None if users is None else users.values()))
+        if users is not None:
+            console.print(_users(users, console.width))
     if not health.ok:
         raise typer.Exit(1)
 
 
-def _parts(store: str, size: int | None, health: Health, users: Collection[Stats]) -> RenderableType:
+def _counts(memory: Memory, store: str) -> dict[str, Stats] | None:
+    """What each user has; None for an operator of a server who may not act for its users."""
+    users = memory.users()
+    try:
+        return {user: memory.user(user).stats() for user in users}
+    except ConfigurationError as refused:
+        if not is_url(store):
+            raise
+        stderr().print(f"The counts of its {counted(len(users), 'user')} are not shown: {refused}", soft_wrap=True)
+        return None
+
+
+def _held(users: Collection[Stats]) -> str:
     types: Counter[str] = sum((Counter(counts.memories_by_type) for counts in users), Counter())
     which = ", ".join(f"{number} {name}" for name, number in types.most_common())
-    held = f"{which}; {sum(counts.superseded for counts in users)} replaced" if which else "none"
+    return f"{which}; {sum(counts.superseded for counts in users)} replaced" if which else "none"
+
+
+def _parts(store: str, size: int | None, health: Health, users: Collection[Stats] | None) -> RenderableType:
     since = f" since {day_and_time(health.oldest_unprocessed)}" if health.oldest_unprocessed else ""
     waiting = f"{counted(health.unprocessed_turns, 'turn')}{since}; {invocation('process', '--store', store)}"
     letters = f"{health.dead_letters}; {invocation('dead-letters', '--store', store)}"
@@ -105,7 +123,8 @@ def _parts(store: str, size: int | None, health: Health, users: Collection[Stats
     made.add_row("store", f"{clean(health.store)}{'' if size is None else f', {size / 1e6:.1f} MB'}")
     made.add_row("state", "ok" if health.ok else Text("NOT OK", style="bold"))
     made.add_row("models", f"{health.chat_model}, {health.embedding_model}")
-    made.add_row("memories", held)
+    if users is not None:
+        made.add_row("memories", _held(users))
     made.add_row("waiting", waiting if health.unprocessed_turns else "nothing, all turns are processed")
     made.add_row("dead letters", letters if health.dead_letters else "none")
     for warning in health.warnings:

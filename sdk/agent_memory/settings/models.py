@@ -45,6 +45,10 @@ class ModelName:
         return f"{self.provider}:{self.model}" + (f"@{self.dimensions}" if self.dimensions else "")
 
 
+_LIKE = "openai:gpt-4.1-mini for chat, local:minilm for embeddings"
+"""Examples, for messages."""
+
+
 def read_model_name(text: str, variable: str) -> ModelName:
     """Reads `provider:model[@dimensions]`.
 
@@ -53,7 +57,7 @@ def read_model_name(text: str, variable: str) -> ModelName:
     """
     provider, colon, model = (part.strip() for part in text.partition(":"))
     if not colon or not model:
-        raise ConfigurationError(f"{variable}={text} is not in the form provider:model, like openai:gpt-4.1-mini")
+        raise ConfigurationError(f"{variable}={text} is not in the form provider:model, like {_LIKE}")
     if provider not in PROVIDERS:
         raise ConfigurationError(f"{variable}={text} names an unknown provider; known are {', '.join(PROVIDERS)}")
     name, at, dimensions = model.rpartition("@")
