@@ -114,16 +114,21 @@ def test_commands_do_what_a_key_allows_and_say_which_key_is_missing(tmp_path: Pa
         monkeypatch.setenv("MEMORY_KEY", made["backend"]["key"])
         run("remember", "Allergic to peanuts", "--user", "ann", "--store", url)
         assert "Allergic to peanuts" in run("show", "--user", "ann", "--store", url, "--json").stdout
+        line = '{"role": "user", "content": "I live in Rome.", "thread_id": "t"}'
+        refused = run("ingest", "-", "--user", "ann", "--store", url, code=1, given=line).stderr
+        assert "--operates" in refused
+        assert "hint: all turns are written" in refused
+        assert "1 new" in run("ingest", "-", "--user", "bo", "--store", url, "--no-process", given=line).stdout
         assert "hint: name the user with --user" in run("show", "--store", url, code=1).stderr
         assert "--operates" in run("status", "--store", url, code=1).stderr
 
         monkeypatch.setenv("MEMORY_KEY", made["ops"]["key"])
         assert "--acts-for-users" in run("show", "--user", "ann", "--store", url, code=1).stderr
         seen = run("status", "--store", url)
-        assert "nothing, all turns are processed" in seen.stdout
+        assert "dead letters  none" in seen.stdout
         assert "memories" not in seen.stdout
         assert "empty" not in seen.stdout
-        assert "counts of its 1 user are not shown" in seen.stderr
+        assert "counts of its 2 users are not shown" in seen.stderr
 
         monkeypatch.setenv("MEMORY_KEY", "amk_other")
         assert "list of API keys has no entry" in run("show", "--user", "ann", "--store", url, code=1).stderr

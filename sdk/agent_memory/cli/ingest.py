@@ -26,7 +26,7 @@ from agent_memory.cli.options import (
 )
 from agent_memory.cli.terminal import counted, emit, progress, stdout
 from agent_memory.cli.views import table
-from agent_memory.errors import Conflict, ModelError
+from agent_memory.errors import ConfigurationError, Conflict, ModelError
 from agent_memory.transfer.readers import Format
 
 if TYPE_CHECKING:
@@ -218,7 +218,13 @@ def write(
     written = perf_counter()
     users = sorted({user_id for user_id, _ in threads})
     if process:
-        left, given_up = process_all(memory, timeout)
+        try:
+            left, given_up = process_all(memory, timeout)
+        except ConfigurationError as refused:  # a server does this for its operator alone
+            with_hint(
+                refused, "all turns are written, and the server processes them; --no-process does not wait for that"
+            )
+            raise
     else:
         left, given_up = sum(memory.user(name).stats().unprocessed_turns for name in users), 0
     finished = perf_counter()
