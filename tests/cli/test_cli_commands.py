@@ -161,6 +161,7 @@ def test_one_step_can_be_run_now(store):
     assert parsed("process", "reconcile", "--store", store)["maya"]["step"] == "reconcile"
     assert "maya" in run("process", "profile", "--store", store).stdout
     assert "--thread only works with" in run("process", "profile", "--thread", "t1", "--store", store, code=2).stderr
+    assert "--user only works with a STEP" in run("process", "--user", "maya", "--store", store, code=2).stderr
 
 
 def test_a_store_that_is_not_there_is_not_made(tmp_path):

@@ -60,6 +60,8 @@ def process(
     """
     if thread is not None and step not in OF_THREADS:
         raise InvalidInput(f"--thread only works with the steps {', '.join(OF_THREADS)}")
+    if user is not None and step is None:
+        raise InvalidInput("--user only works with a STEP; without one, all waiting work of all users is done")
     with existing_store(store) as memory:
         if step is None:
             left, given_up = process_all(memory, timeout)
