@@ -88,7 +88,7 @@ PROOFS: dict[tuple[str, str], str] = {
     ): "the engine of bounded patterns: they read 1,000 characters at most, and none is exponential (below)",
     (
         "sdk/agent_memory/text/patterns.py",
-        r"(?:[^\\\[\]]|\\x\{\w+\})-(?:[^\x00-\x7f]|\\x\{\w+\})"
+        r"(?:[^\\\[\]]|\\x\{\w+\}|\\x\w\w)-(?:[^\x00-\x7f]|\\x\{\w+\}|\\x\w\w)"
         r"|\\(?:x\{\w+\}|x\w\w|[pP]\{\^?\w+\}|[pP]\w|.)|\[\^?\]?|\]|[^\x00-\x7f]",
     ): "each open repeat begins behind a brace, so no run is read twice",
     ("sdk/agent_memory/steps/gather.py", r"\s"): CLASS,

@@ -287,7 +287,7 @@ def _members(of: str) -> str:
 
 # Each open repeat is of a class and has a bracket behind it that the class lacks.
 _PART = re.compile(
-    r"(?:[^\\\[\]]|\\x\{\w+\})-(?:[^\x00-\x7f]|\\x\{\w+\})"
+    r"(?:[^\\\[\]]|\\x\{\w+\}|\\x\w\w)-(?:[^\x00-\x7f]|\\x\{\w+\}|\\x\w\w)"
     r"|\\(?:x\{\w+\}|x\w\w|[pP]\{\^?\w+\}|[pP]\w|.)|\[\^?\]?|\]|[^\x00-\x7f]",
     re.DOTALL,
 )
