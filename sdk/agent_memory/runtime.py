@@ -145,6 +145,11 @@ class Runtime:
         if self.worker is not None:
             self.worker.wake()
 
+    def corrected(self, user_id: str) -> None:
+        """Tells the background worker, if there is one, that a memory was corrected by hand."""
+        if self.worker is not None:
+            self.worker.corrected(user_id)
+
     async def run(
         self, workflow: str, progress: Progress | None = None, /, **request: str | int | Sequence[str] | None
     ) -> ProcessResult:

@@ -12,8 +12,7 @@ from agent_memory.errors import Conflict, StoreUnavailable
 from agent_memory.forgetting.deletion import finish_forgettings
 from agent_memory.forgetting.tombstones import bury
 from agent_memory.models import Turn
-from agent_memory.processing.intake import count_turns
-from agent_memory.processing.worker import FEED_LEASE
+from agent_memory.processing.intake import FEED_LEASE, count_turns
 from agent_memory.scopes import AsyncThreadScope
 from agent_memory.steps.gather import StepRequest
 from agent_memory.store.containers import LEASES, TURNS

@@ -9,7 +9,7 @@ from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.processing.worker import FEED_LEASE
+from agent_memory.processing.intake import FEED_LEASE
 from agent_memory.store.containers import LEASES
 
 QUIET = Cadence(idle_seconds=0)

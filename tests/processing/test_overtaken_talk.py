@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 
 import pytest
@@ -113,3 +114,23 @@ async def test_a_correction_that_was_cut_off_marks_the_talk_when_it_is_repeated(
         made = await alice.update(budget.id, content="My budget for the Hawaii trip is $15,000.")
         assert made.supersedes_ids == [budget.id]
         assert await end_of_chunk(memory, "old") == [iso(made.created_at)]
+
+
+@pytest.mark.parametrize("drained", [True, False])
+async def test_a_summary_follows_what_the_user_corrects_by_hand(drained: bool) -> None:
+    """Without another turn: nothing else would start the summary of this conversation."""
+    async with AsyncMemory.local(cadence=Cadence(idle_seconds=0)) as memory:
+        alice = memory.user("alice")
+        chat = alice.thread("t1")
+        for content in ("I live in Porto and I work as a nurse.", "I prefer email.", "I am allergic to nuts."):
+            await chat.add("user", content)
+        await memory.drain()
+        home = next(fact for fact in await alice.memories() if "Porto" in fact.content)
+        await alice.update(home.id, content=home.content.replace("Porto", "Lisbon"))
+        if drained:
+            await memory.drain()
+        async with asyncio.timeout(60):
+            while "Porto" in (told := str(await chat.summary())):  # noqa: ASYNC110 - the background does it
+                await asyncio.sleep(0.05)
+        assert "Lisbon" in told
+        assert "Porto" not in (await chat.context("Where do I live?")).text.split("Past Conversations:")[0]

@@ -13,7 +13,7 @@ from agent_memory import AsyncMemory, Cadence, Memory
 from agent_memory.errors import ModelError, StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.offline import OfflineChat
-from agent_memory.processing import intake, worker
+from agent_memory.processing import intake
 from agent_memory.processing.due import Work
 from agent_memory.processing.worker import DRAIN_STALLS, PARALLEL, Pace
 from agent_memory.store.containers import COUNTER, MEMORIES, SUMMARIES, TURNS
@@ -166,14 +166,15 @@ async def test_draining_processes_all_and_says_how_far_it_is(memory: AsyncMemory
 @simulated_time
 async def test_turns_whose_counting_failed_are_counted_later(chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch):
     failures: list[str] = []
+    count = intake.count_turns
 
     async def count_turns(*page: Any) -> Any:
         if not failures:
             failures.append("once")
             raise StoreUnavailable("away")
-        return await intake.count_turns(*page)
+        return await count(*page)
 
-    monkeypatch.setattr(worker, "count_turns", count_turns)
+    monkeypatch.setattr(intake, "count_turns", count_turns)
     cadence = Cadence(extract=1, summarize=0, profile=0, reconcile=0, idle_seconds=0)
     async with opened(chat, cadence=cadence) as memory:
         alice = memory.user("alice")
@@ -218,7 +219,7 @@ async def test_what_is_due_is_done_while_turns_are_written_faster_than_they_are_
     chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch
 ):
     cadence = Cadence(extract=1, summarize=0, profile=0, reconcile=0, idle_seconds=0)
-    count, end = worker.count_turns, asyncio.get_running_loop().time() + 60
+    count, end = intake.count_turns, asyncio.get_running_loop().time() + 60
     async with opened(chat, cadence=cadence) as memory:
         alice, bob = memory.user("alice"), memory.user("bob")
 
@@ -228,7 +229,7 @@ async def test_what_is_due_is_done_while_turns_are_written_faster_than_they_are_
                 await bob.thread("t1").add("user", "good morning")
             return await count(*given)
 
-        monkeypatch.setattr(worker, "count_turns", slowly)
+        monkeypatch.setattr(intake, "count_turns", slowly)
         await alice.thread("t1").add("user", "fact: I live in=Lisbon, since May")
         await asyncio.sleep(10)
         assert [fact.content for fact in await alice.memories()] == ["I live in=Lisbon, since May"]

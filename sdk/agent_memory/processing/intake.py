@@ -7,6 +7,7 @@ covered, and must stay due (`covered`).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -51,6 +52,29 @@ class Batch:
 
     threads: list[ThreadCounter]
     users: dict[str, UserCounter]
+
+
+async def count_changes(tools: Tools, counters: Counters, seconds: float) -> tuple[list[ThreadCounter], bool]:
+    """Advances the counters by the new turns of the change feed, for about `seconds`.
+
+    Returns the counters that changed, and whether the time ended before the feed did.
+    """
+    store, loop = tools.store, asyncio.get_running_loop()
+    end, more = loop.time() + seconds, False
+    parts = await feed_parts(store)
+    touched: dict[tuple[str, str], ThreadCounter] = {}
+    for part in parts:
+        changes = store.changes(part["range"], part.get("continuation"), PAGE)
+        async with contextlib.aclosing(changes):
+            async for page, continuation in changes:
+                counted = await count_turns(tools, counters, page)
+                touched |= {(counter.user_id, counter.thread_id): counter for counter in counted}
+                part["continuation"] = continuation
+                await store.upsert(LEASES, {"id": FEED_LEASE, "parts": parts})
+                if loop.time() >= end:
+                    more = True
+                    break
+    return list(touched.values()), more
 
 
 async def count_turns(tools: Tools, counters: Counters, documents: Iterable[Document]) -> list[ThreadCounter]:

@@ -37,21 +37,11 @@ from agent_memory.processing.due import (
     user_steps,
     waiting_work,
 )
-from agent_memory.processing.intake import (
-    FEED_LEASE,
-    PAGE,
-    count_turns,
-    due_user_work,
-    feed_parts,
-    is_wanted,
-    mark,
-    user_total,
-)
+from agent_memory.processing.intake import count_changes, due_user_work, is_wanted, mark, user_total
 from agent_memory.processing.maintenance import finish_deletions, finish_intents
 from agent_memory.processing.starts import drifted_work
 from agent_memory.settings import Cadence
 from agent_memory.steps.gather import Tools
-from agent_memory.store.containers import LEASES
 from agent_memory.store.counted import USER, ThreadCounter
 from agent_memory.store.counters import Counters
 
@@ -107,6 +97,7 @@ class Worker:
         self._deepening: asyncio.Task[None] | None = None
         self._importing: asyncio.Task[None] | None = None
         self._stopping = False
+        self._corrected: set[str] = set()
         self._parallel = PARALLEL
 
     def give_way(self) -> None:
@@ -148,6 +139,12 @@ class Worker:
             self.start()
         self._awake.set()
 
+    def corrected(self, user_id: str) -> None:
+        """Notes that a memory of a user was corrected by hand: summaries that have the old words follow."""
+        if self._cadence.summarize > 0:
+            self._corrected.add(user_id)
+            self.wake()
+
     async def drain(self, timeout: float | None = None, progress: Progress | None = None) -> int:
         """Processes everything written so far, whatever the thresholds; returns how many turns are left.
 
@@ -185,7 +182,8 @@ class Worker:
             await self._count_new_turns()
             pending = await self.counters.unfinished()
             await self._settle(pending, progress)
-        return not await self.counters.unfinished()
+            corrected = await self._correct()
+        return corrected and not await self.counters.unfinished()
 
     async def _work(self) -> None:
         failures = 0
@@ -206,6 +204,7 @@ class Worker:
                     last_sweep = loop.time() if sweep else last_sweep
                     at_once = live(pending, self._cadence)
                     failed = not await self._run_due(at_once)
+                    failed |= not await self._correct()
                     if sweep:
                         timestamp = now().timestamp()
                         failed |= not await self._settle(idle(at_once, self._cadence, timestamp), ended=True)
@@ -256,22 +255,18 @@ class Worker:
         After `seconds`, the other turns are left to the next cycle, which then begins at once: turns may be written
         faster than they are counted, and the feed would never end.
         """
-        store, loop = self._tools.store, asyncio.get_running_loop()
-        end = loop.time() + seconds
-        parts = await feed_parts(store)
-        touched: dict[tuple[str, str], ThreadCounter] = {}
-        for part in parts:
-            changes = store.changes(part["range"], part.get("continuation"), PAGE)
-            async with contextlib.aclosing(changes):
-                async for page, continuation in changes:
-                    counters = await count_turns(self._tools, self.counters, page)
-                    touched |= {(counter.user_id, counter.thread_id): counter for counter in counters}
-                    part["continuation"] = continuation
-                    await store.upsert(LEASES, {"id": FEED_LEASE, "parts": parts})
-                    if loop.time() >= end:
-                        self._awake.set()
-                        break
-        return list(touched.values())
+        touched, more = await count_changes(self._tools, self.counters, seconds)
+        if more:
+            self._awake.set()
+        return touched
+
+    async def _correct(self) -> bool:
+        """Corrects the summaries of the users whose memories were corrected; True if all of it succeeded."""
+        for user_id in sorted(self._corrected):
+            self._corrected.discard(user_id)
+            if not await self._try("correct", {"user_id": user_id}):
+                self._corrected.add(user_id)
+        return not self._corrected
 
     async def _run_due(self, counters: Sequence[ThreadCounter]) -> bool:
         """Runs the work that is due, threads first; True if all of it succeeded."""

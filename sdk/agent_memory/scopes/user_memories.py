@@ -195,7 +195,9 @@ class UserMemories(Scope):
             return await mark(await self._desk(), old, marks)
         if self.member is not None:
             marks["contributor_id"] = self.member
-        return await correct(await self._desk(), old, etag, content, marks, reason)
+        corrected = await correct(await self._desk(), old, etag, content, marks, reason)
+        self._runtime.corrected(self.user_id)
+        return corrected
 
     async def _desk(self) -> Desk:
         tools = self._runtime.tools

@@ -119,9 +119,10 @@ def summarize(data: SummarizeInput) -> SummarizeOutput:
     best = sorted(range(len(current)), key=lambda at: (current[at].weight, at), reverse=True)[:MOST_POINTS]
     decisions = [item.text for item in _current([*settled, *decided])][-MOST_POINTS:]
     open_issues, next_steps = _open(earlier, turns)
-    known = [earlier.topic, earlier.topic] if earlier.topic else []
+    opening = _in_words_of_now(earlier.topic, data.corrections)
+    known = [opening, opening] if opening else []
     asked, told = ([turn.content for turn in turns if turn.role == role] for role in ("user", "agent"))
-    topic = topics.main_topic([*known, *earlier.key_points, *asked], told) or earlier.topic or _opening(turns)
+    topic = topics.main_topic([*known, *earlier.key_points, *asked], told) or opening or _opening(turns)
     elsewhere = {*decisions, *open_issues, *next_steps}
     values = _values(_current([*settled, *before, *said]))
     return SummarizeOutput(
@@ -154,6 +155,13 @@ def _opening(turns: Sequence[TurnView]) -> str:
 
 def _only_greets(text: str) -> bool:
     return len(content_stems(text)) < _FEWEST_OPENING or _GREETING.fullmatch(text) is not None
+
+
+def _in_words_of_now(topic: str, corrections: Sequence[Correction]) -> str:
+    """A topic that is the opening of a talk, with the corrected sentences in it as they are now."""
+    for correction in corrections:
+        topic = topic.replace(correction.was.rstrip(".! "), correction.now.rstrip(".! "))
+    return topic
 
 
 def _corrected(items: Sequence[Said], corrections: Sequence[Correction]) -> list[Said]:
