@@ -21,7 +21,7 @@ from agent_memory.text.calendar_words import FOREIGN_TIMES, with_english_calenda
 from agent_memory.text.dates import Moment
 from agent_memory.text.instructions import standing_instruction
 from agent_memory.text.languages import is_foreign
-from agent_memory.text.patterns import WORD, Linear, either, linear
+from agent_memory.text.patterns import WORD, Linear, bounded, either, linear
 from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
 from agent_memory.text.wishes import wish
 
@@ -38,6 +38,22 @@ _IMPORTANCE = {"vital": 0.75, "requirement": 0.65, "decision": 0.65, "fact": 0.5
 _EXACT = frozenset({"day", "week", "weekend"})
 _DAYS = {day.removesuffix("s") for day in FOREIGN_TIMES}
 _SUBJECTS = ("name", "home", "work")
+_AND = bounded(
+    r",? (?:und|y|et|e|en) (?=(?P<verb>wohne|lebe|arbeite|bin|woon|werk|ben)\b"
+    r"|(?:ich|ik|j'|je|vivo|trabajo|soy|abito|lavoro|sono|moro|trabalho|sou)\b)",
+    re.I,
+)
+"""Where a second statement of the same speaker begins. A German or Dutch verb lacks its subject there."""
+_DUTCH = ("woon", "werk", "ben")
+_MOVED = linear(
+    r"verschob|verscheb|verleg|cambi|aplaz|déplac|report|repouss|spost|rinvi|mudou|mudaram|adi(?:ou|ad)|remarc"
+    r"|verzet|verplaats|verschov",
+    re.I,
+)
+"""What has another time now. Two times of it are told from the talk."""
+_NO_VERBS = linear(r"\b(?:aqu|all|ah|as)í|\b(?:caf|beb)é", re.I)
+"""Spanish words with the ending of a verb in the past."""
+_HIER = linear(r"^hier\b", re.I)
 _PARTICULAR = linear(r"\d|\s\p{Lu}")
 
 
@@ -90,10 +106,10 @@ def told(text: str, said_at: datetime) -> tuple[Told, ...]:
     if forms.WITHDRAWN.search(straighten(text)) and forms.FORM.search(text) and not forms.QUOTED.search(text):
         return (Told("requirement", _IMPORTANCE["requirement"], text, text),)
     whole = text[: contrast.start()] if (contrast := forms.CONTRAST.search(text)) else text
-    joint = forms.AND.search(straighten(whole))
+    joint = _AND.search(straighten(whole))
     if joint is not None:
         first, second = whole[: joint.start()], whole[joint.end() :]
-        pronoun = "" if joint["verb"] is None else "Ik " if joint["verb"].lower() in forms.DUTCH else "Ich "
+        pronoun = "" if joint["verb"] is None else "Ik " if joint["verb"].lower() in _DUTCH else "Ich "
         both = [_plain(first, first), _plain(second, f"{pronoun}{second}")]
         if all(both):
             return tuple(one for one in both if one is not None)
@@ -229,12 +245,12 @@ def _particular(language: _Patterns) -> Linear:
 
 def _event(plain: str, said_at: datetime, language: _Patterns) -> Moment | None:
     """The day of an event that a sentence tells, if it is certain."""
-    if forms.MOVED.search(plain) or forms.NOW_SO.search(plain) or language.denied.search(plain):
+    if _MOVED.search(plain) or forms.NOW_SO.search(plain) or language.denied.search(plain):
         return None
     # "Hier" is "here" in German and Dutch, so the calendar words leave it out.
-    day = forms.HIER.sub("yesterday", plain) if language is _PATTERNS[forms.FRENCH] else plain
+    day = _HIER.sub("yesterday", plain) if language is _PATTERNS[forms.FRENCH] else plain
     english = with_english_near_times(with_english_calendar(day))
-    told = forms.NO_VERBS.sub(" ", plain)
+    told = _NO_VERBS.sub(" ", plain)
     moments = dates.find(english, said_at, "past" if language.past.search(told) else "future")
     if len(moments) != 1:
         return None
@@ -243,7 +259,7 @@ def _event(plain: str, said_at: datetime, language: _Patterns) -> Moment | None:
     clause = f"{before.rpartition(', ')[2]} {behind.partition(', ')[0]}".strip()  # "So ein Sonntag, ich liebe es"
     to_come = any(map(str.isdigit, moment.phrase)) and moment.first is not None and moment.first > said_at
     of_thing = to_come and forms.DATED.search(plain)
-    if not (language.mine.search(forms.NO_VERBS.sub(" ", clause)) or of_thing):
+    if not (language.mine.search(_NO_VERBS.sub(" ", clause)) or of_thing):
         return None
     # "Guten Morgen" and "por la mañana" are no days; at the start, the words are.
     sure = moment.phrase != "today" and (moment.phrase != "tomorrow" or not before) and not forms.ASIDE.search(before)
@@ -254,7 +270,7 @@ def _event(plain: str, said_at: datetime, language: _Patterns) -> Moment | None:
 def bounds(text: str, said_at: datetime) -> list[Moment]:
     """The times from or to which a sentence says that something is so: "seit Montag", "bis März"."""
     said = forms.UNTIL.sub(r"\1until ", forms.FROM.sub(r"\1from ", forms.SINCE.sub(r"\1since ", straighten(text))))
-    if forms.MOVED.search(said):
+    if _MOVED.search(said):
         return []
     english = with_english_near_times(with_english_calendar(said))
     since = [moment for moment in dates.find(english, said_at, "past") if moment.role == "since"]
@@ -282,7 +298,7 @@ def replaces(newer: Told, older: Told) -> bool:
         return bool(shared) and (left <= 1 or older.subject == "work")
     figures = [{*forms.NUMBER.findall(one)} for one in (new, old)]
     measured = forms.FIGURE.search(new) and forms.FIGURE.search(old)
-    moved = changed and forms.MOVED.search(new)
+    moved = changed and _MOVED.search(new)
     return bool(shared and left <= 1 and (measured or moved) and all(figures) and figures[0] != figures[1])
 
 

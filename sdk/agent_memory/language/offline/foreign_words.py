@@ -374,17 +374,10 @@ _PASSING = either("""
     file
 """)
 PASSING = linear(rf"(?:^|[^\p{{L}}']){_PASSING}(?:\W|$)", re.I)
-AND = bounded(
-    r",? (?:und|y|et|e|en) (?=(?P<verb>wohne|lebe|arbeite|bin|woon|werk|ben)\b"
-    r"|(?:ich|ik|j'|je|vivo|trabajo|soy|abito|lavoro|sono|moro|trabalho|sou)\b)",
-    re.I,
-)
-"""Where a second statement of the same speaker begins. A German or Dutch verb lacks its subject there."""
 _POINTING = either("""
     es das ihn sie dich euch dies\\w* mein_leben eso esto este esta que ça cela ce cette questo questa che disso disto
     isso isto dit dat deze je jou lo
 """)
-DUTCH = ("woon", "werk", "ben")
 CONTRAST = linear(r"[,;] (?:aber|doch|also|pero|así que|mais|donc|ma|quindi|mas|por isso|maar|dus)\s", re.I)
 DANGLING = bounded(
     rf"^(?:\S+ ){{0,2}}(?:mag|liebe|hasse|gustan?|encantan?|odio|detesto|prefiero|adoro|j'aime|j'adore|déteste|préfère"
@@ -400,13 +393,4 @@ _LIMITS = either("""
 """)
 ASIDE = linear(rf"(?:^|\W){_LIMITS}(?: \S+){{0,2}} $", re.I)
 """Words before a time at which an event ends, begins or recurs, so that it is not on that day."""
-MOVED = linear(
-    r"verschob|verscheb|verleg|cambi|aplaz|déplac|report|repouss|spost|rinvi|mudou|mudaram|adi(?:ou|ad)|remarc"
-    r"|verzet|verplaats|verschov",
-    re.I,
-)
-"""What has another time now. Two times of it are told from the talk."""
-NO_VERBS = linear(r"\b(?:aqu|all|ah|as)í|\b(?:caf|beb)é", re.I)
-"""Spanish words with the ending of a verb in the past."""
-HIER = linear(r"^hier\b", re.I)
 QUOTED = linear(r"[\"“„«?¿]|(?:^|\W)(?:a?haha?\w*|jaja\w*|kkk+|mdr|lol)(?:\W|$)", re.I)
