@@ -354,6 +354,8 @@ class AsyncMemory(MemoryOperator):
     async def drain(self, timeout: float | None = None, progress: Progress | None = None) -> int:
         """Processes all turns written so far, whatever the thresholds, and waits until it is done.
 
+        Summaries also follow what was corrected by hand in this process.
+
         Args:
             timeout: How long to wait at most, in seconds.
             progress: Called with the number of turns that are left, whenever it changes.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from agent_memory import AsyncMemory
+from agent_memory.errors import StoreUnavailable
 from agent_memory.models import iso
+from agent_memory.processing import worker
 from agent_memory.remembering.replacing import outdate_chunks
 from agent_memory.settings import Cadence
 from agent_memory.store.chunks import chunk_id
@@ -134,3 +137,24 @@ async def test_a_summary_follows_what_the_user_corrects_by_hand(drained: bool) -
                 await asyncio.sleep(0.05)
         assert "Lisbon" in told
         assert "Porto" not in (await chat.context("Where do I live?")).text.split("Past Conversations:")[0]
+
+
+async def test_a_correction_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, failures = worker.run_workflow, list[str]()
+
+    async def failing_once(workflow: str, *given: Any) -> Any:
+        if workflow == "correct" and not failures:
+            failures.append(workflow)
+            raise StoreUnavailable("away")
+        return await run(workflow, *given)
+
+    monkeypatch.setattr(worker, "run_workflow", failing_once)
+    async with AsyncMemory.local(cadence=Cadence(idle_seconds=0)) as memory:
+        alice = memory.user("alice")
+        await alice.thread("t1").add("user", "I live in Porto and I work as a nurse.")
+        await memory.drain()
+        home = next(fact for fact in await alice.memories() if "Porto" in fact.content)
+        await alice.update(home.id, content=home.content.replace("Porto", "Lisbon"))
+        assert await memory.drain(timeout=60) == 0
+        assert failures == ["correct"]
+        assert "Porto" not in str(await alice.thread("t1").summary())

@@ -132,7 +132,7 @@ class Worker:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def wake(self) -> None:
-        """Wakes the worker, because turns were written. If its event loop is closed, it goes on in this one."""
+        """Wakes the worker, because there is work. If its event loop is closed, it goes on in this one."""
         if self._task is not None and self._task.done() and not self._stopping:
             self._awake, self._cycle = asyncio.Event(), asyncio.Lock()
             self._task = self._deepening = self._importing = None

@@ -100,10 +100,10 @@ async def _asked(tools: Tools, turns: Sequence[Turn], kept: Mapping[str, Spoken]
         if turn.role != "user" or turn.id not in kept or not is_short(kept[turn.id].words):
             continue
         before = turns[number - 1] if number else await _turn_before(tools, turn)
-        said = None
-        if before is not None:
-            said = kept.get(before.id) if number else await aside(_screened, before, tools)
-        if before is None or said is None:
+        if before is None:
+            continue
+        said = kept.get(before.id) if number else await aside(_screened, before, tools)
+        if said is None:
             continue
         is_other = (before.role, before.name) != (turn.role, turn.name)
         words = (question_in(said.words) if is_other else None) or corrected_in(said.words, kept[turn.id].words)
