@@ -712,13 +712,15 @@ class UserScope(Scope):
         *,
         content: str | None = None,
         data: Mapping[str, Any] | None = None,
+        tags: Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
         pinned: bool | None = None,
         related_ids: Sequence[str] | None = None,
         reason: str | None = None,
         expires_at: datetime | Literal["never"] | None = None,
         ttl: int | None = None,
     ) -> models.Memory:
-        """Corrects, pins or links a memory. New content or data makes a new version; the old one stays on record.
+        """Corrects, tags, pins or links a memory. New content or data makes a new version; the old one stays on record.
 
         A correction may be repeated, for instance after its answer was lost: it returns the version that it made.
 
@@ -726,6 +728,9 @@ class UserScope(Scope):
             id: The memory.
             content: The new content. Without new data, the new version has none: it described the earlier words.
             data: The new data of a fact of a custom kind; it must fit the schema of the kind.
+            tags: The new tags, instead of the earlier ones. Without them, new content loses the tags that are words of
+                the earlier content only.
+            metadata: The new metadata, instead of the earlier.
             pinned: Whether the memory is kept even if it is never used.
             related_ids: The memories to link it to. Replaces the earlier links; new versions keep them.
             reason: Why it is corrected; stored in the new version's metadata.
@@ -736,7 +741,7 @@ class UserScope(Scope):
             NotFound: if the user has no such memory, or no memory with one of `related_ids`.
             StaticMemoryError: if it is static knowledge.
             Conflict: if it was replaced already (update the newest version), or somebody else changes it now.
-            MemoryDisabled: if the settings forbid to remember the new content.
+            MemoryDisabled: if the settings forbid to remember the new content, tags or metadata.
             InvalidInput: if there is nothing to change, the content is empty, or the data does not fit the kind.
             ModelError: if the new content could not be embedded; nothing was changed.
         """
@@ -745,6 +750,8 @@ class UserScope(Scope):
                 id,
                 content=content,
                 data=data,
+                tags=tags,
+                metadata=metadata,
                 pinned=pinned,
                 related_ids=related_ids,
                 reason=reason,

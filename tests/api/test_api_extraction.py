@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import cast
 
 import command
 import pytest
@@ -42,8 +43,11 @@ async def test_memories_of_a_custom_kind_over_http(memory: AsyncMemory):
         ada = remote.user("ada")
         made = await ada.remember("Invoice to Contoso", kind="invoice", data={"amount": 1200})
         assert (await memory.user("ada").get(made.id)).data == {"amount": 1200}
-        newer = await ada.update(made.id, data={"amount": 1300})
+        newer = await ada.update(made.id, data={"amount": 1300}, tags=["billing"], metadata={"paid": False})
         assert (newer.kind, newer.data) == ("invoice", {"amount": 1300})
+        assert (newer.tags, newer.metadata) == (["billing"], {"paid": False})
+        with pytest.raises(InvalidInput, match="tags"):
+            await ada.update(newer.id, tags=cast("list[str]", [3]))
         with pytest.raises(InvalidInput, match=r"data\.amount does not fit"):
             await ada.remember("Another", kind="invoice", data={"amount": "much"})
         with pytest.raises(InvalidInput, match="'order' is unknown"):
@@ -75,8 +79,8 @@ def test_the_command_sets_shows_and_clears_it(tmp_path: Path, monkeypatch: pytes
     one = ["Invoice to Contoso", "--kind", "invoice", "--user", "ada", "--store", store, "--json"]
     made = json.loads(command.run("remember", *one, "--data", '{"amount": 1200}').stdout)
     assert made["data"] == {"amount": 1200}
-    changed = command.parsed("update", made["id"], "--data", '{"amount": 1300}', "--store", store)
-    assert changed["data"] == {"amount": 1300}
+    changed = command.parsed("update", made["id"], "--data", '{"amount": 1300}', "--tag", "billing", "--store", store)
+    assert (changed["data"], changed["tags"]) == ({"amount": 1300}, ["billing"])
     for data, why in (("{", "--data is not JSON"), ("[]", "--data is a JSON object"), ('{"amount": "x"}', "fit")):
         assert why in command.run("remember", *one, "--data", data, code=2).stderr
     assert json.loads(run("--json"))["extraction"]["categories"] == {"billing": "money"}

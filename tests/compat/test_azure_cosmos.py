@@ -133,6 +133,17 @@ async def test_a_fact_is_written_corrected_and_deleted(client):
     assert await client.get_memories(user_id=U) == []
 
 
+async def test_a_memory_gets_and_loses_tags_and_metadata(client):
+    fact = await client.upsert_memory(U, "user", "Drinks tea", "fact", {"category": "preference"})
+    place = {"user_id": U, "thread_id": T, "memory_type": "fact"}
+    await client.add_tags(fact, **place, tags=["drinks", "home"])
+    await client.add_tags(fact, **place, tags=["home", "tea"])
+    await client.remove_tags(fact, **place, tags=["drinks"])
+    await client.update_cosmos(fact, **place, metadata={"cups": 2})
+    [now] = await client.get_memories(user_id=U, tags_all=["home", "tea"])
+    assert (now["id"], now["tags"], now["metadata"]) == (fact, ["home", "tea"], {"cups": 2, "category": "preference"})
+
+
 async def test_the_local_list_is_pushed_once(client):
     client.add_local(U, "user", "I live in Lisbon.", thread_id=T, tags=["a"])
     client.add_local(U, "assistant", "Noted.", thread_id=T)
@@ -158,8 +169,8 @@ async def test_the_local_list_is_pushed_once(client):
         (lambda c: c.upsert_memory(U, "user", "x", "procedural"), "derived"),
         (lambda c: c.upsert_memory(U, "user", "x", thread_id=T, ttl=3), "ttl"),
         (lambda c: c.upsert_memory(U, "user", "x", thread_id=T, embedding=[1.0]), "embedding"),
-        (lambda c: c.add_tags("i", U, T, "fact", ["a"]), "tags"),
-        (lambda c: c.remove_tags("i", U, T, "fact", ["a"]), "tags"),
+        (lambda c: c.add_tags("i", U, T, "turn", ["a"]), "never changes"),
+        (lambda c: c.remove_tags("i", U, T, "turn", ["a"]), "never changes"),
         (lambda c: c.update_cosmos("i", user_id=U, thread_id=T, memory_type="turn", content="x"), "never changes"),
         (lambda c: c.delete_thread(U, T, include_summary=False), "summary"),
         (lambda c: c.get_thread(T, U, created_after="soon"), "not a time"),

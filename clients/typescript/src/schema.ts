@@ -1144,6 +1144,12 @@ export interface UpdateRequest {
   content?: string | null | undefined;
   /** The new data of a fact of a custom kind; it must fit the schema of the kind. */
   data?: { [name: string]: unknown } | null | undefined;
+  /**
+   * The new tags, instead of the earlier ones. Without them, new content loses the tags that are words of the earlier content only.
+   */
+  tags?: readonly string[] | null | undefined;
+  /** The new metadata, instead of the earlier. */
+  metadata?: { [name: string]: unknown } | null | undefined;
   /** Whether the memory is kept even if it is never used. */
   pinned?: boolean | null | undefined;
   /** The memories to link it to. Replaces the earlier links; new versions keep them. */

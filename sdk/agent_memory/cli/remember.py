@@ -90,6 +90,10 @@ def update(
         bool | None, typer.Option("--pin/--unpin", help="Whether to keep it even if it is never used.")
     ] = None,
     data: DataOption = None,
+    tags: Annotated[
+        list[str] | None,
+        typer.Option("--tag", metavar="TAG", help="A tag, instead of the earlier ones; may be given several times."),
+    ] = None,
     reason: Annotated[
         str | None, typer.Option("--reason", metavar="TEXT", help="The reason for the correction.")
     ] = None,
@@ -98,7 +102,7 @@ def update(
     user: UserOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Correct what a memory says, or pin it.
+    """Correct what a memory says, or tag or pin it.
 
     New content or data creates a new version; the old one stays on record.
     """
@@ -106,7 +110,13 @@ def update(
     with existing_store(store) as memory:
         scope = one_user(memory, user)
         made = scope.update(
-            full_id(scope, memory_id), content=content, data=given, pinned=pinned, reason=reason, ttl=ttl
+            full_id(scope, memory_id),
+            content=content,
+            data=given,
+            tags=tags or None,
+            pinned=pinned,
+            reason=reason,
+            ttl=ttl,
         )
     _show(made, as_json)
 

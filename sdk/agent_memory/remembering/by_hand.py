@@ -11,6 +11,7 @@ from typing import Any, get_args
 from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, NotFound
 from agent_memory.language.conclusions import Ungrounded
 from agent_memory.language.custom import fitted
+from agent_memory.language.polarity import words_of
 from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.models import CustomKind, FactKind, Memory, content_hash, iso, now
 from agent_memory.remembering import untold
@@ -73,6 +74,8 @@ async def _custom(store: Store, owner: str, name: str) -> CustomKind:
 def _what(kind: str | None) -> str:
     return "a memory that is no fact" if kind is None else f"the kind {kind!r}"
 
+
+_DESCRIPTION = ("tags", "metadata")
 
 MOST_LINKS = 50
 """How many links a memory can have: few enough for one read by `why`, and small in a document."""
@@ -187,11 +190,16 @@ async def current(store: Store, user_id: str, memory_id: str) -> tuple[Memory, s
 
 
 async def corrected_before(
-    desk: Desk, memory_id: str, content: str | None, data: Mapping[str, Any] | None, reason: str | None
+    desk: Desk,
+    memory_id: str,
+    content: str | None,
+    data: Mapping[str, Any] | None,
+    described: Mapping[str, Any],
+    reason: str | None,
 ) -> tuple[Memory, str] | None:
     """The version that this very correction has made, with its ETag; None if something else replaced the memory.
 
-    So a correction whose answer was lost can be repeated.
+    So a correction whose answer was lost can be repeated. `described` holds its tags and metadata, if it had any.
 
     Raises:
         NotFound: if the user has no such memory.
@@ -204,18 +212,33 @@ async def corrected_before(
         return None
     if data is not None:
         data = (await kind_and_data(desk.store, desk.user_id, old.kind if old.type == "fact" else None, data))[1]
-    told = await desk.screened(_version(old, old.content if content is None else content, {"data": data}, reason))
-    if (told.content, told.data, told.metadata) != (made.content, made.data, made.metadata):
+    marks = {**described, "data": data}
+    told = await desk.screened(_version(old, old.content if content is None else content, marks, reason))
+    if any(getattr(told, name) != getattr(made, name) for name in ("content", "data", "tags", "metadata")):
         return None
     await _follow_up(desk, old, made)  # a killed process may not have
     return made, etag
 
 
 async def mark(desk: Desk, memory: Memory, marks: Mapping[str, Any]) -> Memory:
-    """Sets whether a memory is pinned, what it is linked to, when it expires. Writes nothing if nothing changes."""
+    """Sets a memory's tags and metadata, whether it is pinned, what it is linked to, when it expires.
+
+    Writes nothing if nothing changes.
+
+    Raises:
+        MemoryDisabled: if the settings forbid to remember the tags or metadata.
+        Conflict: if the memory was replaced meanwhile.
+        NotFound: if it was forgotten.
+    """
     changes = {name: value for name, value in marks.items() if getattr(memory, name) != value}
     if not changes:
         return memory
+    if not changes.keys().isdisjoint(_DESCRIPTION):
+        described = await desk.screened(validated(Memory, memory.model_dump() | changes))
+        seen = (*_DESCRIPTION, "status", "review_reason")
+        changes |= {
+            name: getattr(described, name) for name in seen if getattr(described, name) != getattr(memory, name)
+        }
     ends = marks.get("expires_at", memory.expires_at)
     lasting = {"type": memory.type, "expires_at": None if ends is None else iso(ends)}
     [kept] = with_retention([lasting], desk.rules)
@@ -285,10 +308,11 @@ async def _follow_up(desk: Desk, old: Memory, new: Memory) -> None:
 def _version(old: Memory, content: str, marks: Mapping[str, Any], reason: str | None) -> Memory:
     """A new version of a memory, before it is screened."""
     clock = now()
-    metadata = {name: value for name, value in old.metadata.items() if name != EDIT_REASON}
+    metadata = {name: value for name, value in marks.get("metadata", old.metadata).items() if name != EDIT_REASON}
     return old.model_copy(
         update={
             "data": None,  # it was about the earlier words
+            "tags": [tag for tag in old.tags if _names(content, tag) or not _names(old.content, tag)],
             **marks,
             "id": f"{marks.get('type', old.type)}_{new_turn_id()}",
             "content": content.strip(),
@@ -304,6 +328,10 @@ def _version(old: Memory, content: str, marks: Mapping[str, Any], reason: str | 
             "metadata": metadata | ({EDIT_REASON: reason} if reason else {}),
         }
     )
+
+
+def _names(text: str, tag: str) -> bool:
+    return set(words_of(tag)) <= set(words_of(text))
 
 
 async def links(store: Store, user_id: str, ids: Sequence[str]) -> list[str]:

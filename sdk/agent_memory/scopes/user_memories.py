@@ -93,8 +93,7 @@ class UserMemories(Scope):
         """
         if not isinstance(content, str) or not folded(content).strip():
             raise InvalidInput("there is nothing to remember: content is empty or not a text")
-        if isinstance(tags, str) or not isinstance(tags, Collection):
-            raise InvalidInput(f"tags is a list of texts, like ['travel'], not {tags!r:.60}")
+        _check_tags(tags)
         check_json(
             {"content": content, "tags": list(tags), "metadata": metadata or {}, "data": data},
             "what is to be remembered",
@@ -139,13 +138,15 @@ class UserMemories(Scope):
         *,
         content: str | None = None,
         data: Mapping[str, Any] | None = None,
+        tags: Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
         pinned: bool | None = None,
         related_ids: Sequence[str] | None = None,
         reason: str | None = None,
         expires_at: datetime | Literal["never"] | None = None,
         ttl: int | None = None,
     ) -> Memory:
-        """Corrects, pins or links a memory. New content or data makes a new version; the old one stays on record.
+        """Corrects, tags, pins or links a memory. New content or data makes a new version; the old one stays on record.
 
         A correction may be repeated, for instance after its answer was lost: it returns the version that it made.
 
@@ -153,6 +154,9 @@ class UserMemories(Scope):
             id: The memory.
             content: The new content. Without new data, the new version has none: it described the earlier words.
             data: The new data of a fact of a custom kind; it must fit the schema of the kind.
+            tags: The new tags, instead of the earlier ones. Without them, new content loses the tags that are words of
+                the earlier content only.
+            metadata: The new metadata, instead of the earlier.
             pinned: Whether the memory is kept even if it is never used.
             related_ids: The memories to link it to. Replaces the earlier links; new versions keep them.
             reason: Why it is corrected; stored in the new version's metadata.
@@ -163,26 +167,32 @@ class UserMemories(Scope):
             NotFound: if the user has no such memory, or no memory with one of `related_ids`.
             StaticMemoryError: if it is static knowledge.
             Conflict: if it was replaced already (update the newest version), or somebody else changes it now.
-            MemoryDisabled: if the settings forbid to remember the new content.
+            MemoryDisabled: if the settings forbid to remember the new content, tags or metadata.
             InvalidInput: if there is nothing to change, the content is empty, or the data does not fit the kind.
             ModelError: if the new content could not be embedded; nothing was changed.
         """
         lasts = expires_at == "never"
         ends = check_expiry(None if expires_at == "never" else expires_at, ttl)
-        if not lasts and all(given is None for given in (content, data, pinned, related_ids, ends)):
-            raise InvalidInput("nothing to change: give a content, data, pinned, related_ids, expires_at or ttl")
+        if not lasts and all(given is None for given in (content, data, tags, metadata, pinned, related_ids, ends)):
+            raise InvalidInput(
+                "nothing to change: give a content, data, tags, metadata, pinned, related_ids, expires_at or ttl"
+            )
         if content is not None and not folded(content).strip():
             raise InvalidInput("a memory needs content")
-        check_json([content, data, reason], "the correction")
+        _check_tags(tags)
+        described: dict[str, Any] = {} if tags is None else {"tags": list(tags)}
+        if metadata is not None:
+            described["metadata"] = dict(metadata)
+        check_json([content, data, reason, described], "the correction")
         store = self._runtime.store
         try:
             old, etag = await current(store, self.user_id, check_id(id, "id"))
         except Conflict:
-            made = await corrected_before(await self._desk(), id, content, data, reason)
+            made = await corrected_before(await self._desk(), id, content, data, described, reason)
             if made is None:
                 raise
-            (old, etag), content, data = made, None, None
-        marks = {
+            (old, etag), content, data, described = made, None, None, {}
+        marks = described | {
             "pinned": old.pinned if pinned is None else pinned,
             "related_ids": old.related_ids if related_ids is None else await links(store, self.user_id, related_ids),
             "expires_at": None if lasts else ends or old.expires_at,
@@ -246,7 +256,7 @@ class UserMemories(Scope):
         if memory.status == "active" and content in (None, memory.content):
             return memory
         if memory.superseded_by is not None and content is not None:
-            made = await corrected_before(await self._desk(), id, content, None, None)
+            made = await corrected_before(await self._desk(), id, content, None, {}, None)
             memory, content = (memory, content) if made is None else (made[0], None)
             if made is not None and memory.status == "active":
                 return memory
@@ -357,3 +367,10 @@ class UserMemories(Scope):
         if found is None:
             raise NotFound("no memory names this")
         return found
+
+
+def _check_tags(tags: object) -> None:
+    if tags is None:
+        return
+    if isinstance(tags, str) or not isinstance(tags, Collection) or not all(isinstance(tag, str) for tag in tags):
+        raise InvalidInput(f"tags is a list of texts, like ['travel'], not {tags!r:.60}")

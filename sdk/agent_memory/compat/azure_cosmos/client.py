@@ -35,7 +35,7 @@ from agent_memory.store.containers import SUMMARIES
 from agent_memory.store.ids import USER_SUMMARY_THREAD, summary_id, user_summary_id
 from agent_memory.transfer.formats import as_export
 
-TAGS = "add_tags and remove_tags: tags are set when a memory is written, and otherwise come from the turns"
+TURN_TAGS = "the tags of a turn are set when it is written; a turn never changes"
 
 
 class AsyncCosmosMemoryClient(Reading):
@@ -106,15 +106,15 @@ class AsyncCosmosMemoryClient(Reading):
         role: str | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> None:
-        """Corrects the content of a memory: a new version replaces it, with another id.
+        """Corrects the content or metadata of a memory. With new content, a new version with another id replaces it.
 
         Raises:
-            InvalidInput: for a turn, which never changes, and for another role or metadata.
+            InvalidInput: for a turn, which never changes, and for another role.
             NotFound: if there is no such memory.
         """
-        if memory_type == "turn" or role is not None or metadata is not None or content is None:
-            raise InvalidInput("only the content of a memory can be corrected; a turn never changes")
-        await (await self._user(user_id)).update(memory_id, content=content)
+        if memory_type == "turn" or role is not None or (metadata is None and content is None):
+            raise InvalidInput("only the content and metadata of a memory can be corrected; a turn never changes")
+        await (await self._user(user_id)).update(memory_id, content=content, metadata=metadata)
 
     async def delete_memory(self, memory_id: str, *, user_id: str, thread_id: str, memory_type: str) -> None:
         """Deletes a memory and what was derived from it. Its source turns stay, and do not bring it back.
@@ -166,22 +166,31 @@ class AsyncCosmosMemoryClient(Reading):
         return sum(len(receipt.deleted.get(kind, ())) for kind in ("turn", "summary"))
 
     async def add_tags(self, memory_id: str, user_id: str, thread_id: str, memory_type: str, tags: list[str]) -> None:
-        """Not supported: tags are set when something is written.
+        """Adds tags to a memory.
 
         Raises:
-            InvalidInput: always, with the reason.
+            InvalidInput: for a turn, which never changes.
+            NotFound: if there is no such memory.
         """
-        raise InvalidInput(TAGS)
+        if memory_type == "turn":
+            raise InvalidInput(TURN_TAGS)
+        user = await self._user(user_id)
+        kept = (await user.get(memory_id)).tags
+        await user.update(memory_id, tags=list(dict.fromkeys([*kept, *tags])))
 
     async def remove_tags(
         self, memory_id: str, user_id: str, thread_id: str, memory_type: str, tags: list[str]
     ) -> None:
-        """Not supported: tags are set when something is written.
+        """Removes tags from a memory.
 
         Raises:
-            InvalidInput: always, with the reason.
+            InvalidInput: for a turn, which never changes.
+            NotFound: if there is no such memory.
         """
-        raise InvalidInput(TAGS)
+        if memory_type == "turn":
+            raise InvalidInput(TURN_TAGS)
+        user = await self._user(user_id)
+        await user.update(memory_id, tags=[tag for tag in (await user.get(memory_id)).tags if tag not in tags])
 
     async def extract_memories(self, user_id: str, thread_id: str, recent_k: int | None = None) -> dict[str, int]:
         """Extracts memories from the new turns of a thread. Returns counts."""
