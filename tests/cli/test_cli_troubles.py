@@ -75,20 +75,26 @@ def test_an_ingest_with_a_refused_key_ends_and_keeps_the_turns(
         assert [turn.content for turn in memory.user("me").thread("t").turns()] == ["I live in Rome and like tea."]
 
 
-def test_an_ingest_while_the_model_is_away_ends_with_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_ingest_while_the_model_is_away_ends_with_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "a-key")
     monkeypatch.setenv("AGENT_MEMORY_EMBEDDINGS", "local:hashing")
     path = tmp_path / "m.db"
-    for command in (("ingest", "-"), ("process",)):
-        ended = run(*command, "--timeout", "5", "--store", path, code=1, given=LINE)
+    lines = "".join(LINE.replace('"t"', f'"t{number}"') for number in range(9))
+    for command, given in ((("ingest", "-"), lines), (("process", "--timeout", "1"), "")):
+        ended = run(*command, "--store", path, code=1, given=given)
         assert (
-            "error: the model for chat fails (unreachable); all turns are stored, 1 turn not processed\n"
+            "error: the model for chat fails (unreachable); all turns are stored, 9 turns not processed\n"
             in ended.stderr
         )
         assert "hint: `doctor` asks each model; when all answer:" in ended.stderr
     with Memory.local(path, embedding_model=HashingEmbeddings()) as memory:
-        assert [turn.content for turn in memory.user("me").thread("t").turns()] == ["I live in Rome and like tea."]
+        assert [turn.content for turn in memory.user("me").thread("t8").turns()] == ["I live in Rome and like tea."]
+    pauses = [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]
+    assert 1 <= len(pauses) <= 3
+    assert all("It is called again in" in pause for pause in pauses)  # none for each thread that waits
 
 
 @pytest.mark.parametrize("model", ["local:minilm", "openai:text-embedding-3-small"])

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -32,6 +33,7 @@ from agent_memory.models import EndpointHealth, now
 from agent_memory.telemetry import model_pauses, models_paused
 
 T = TypeVar("T")
+logger = logging.getLogger(__name__)
 
 LONGEST_REQUESTED = timedelta(hours=1).total_seconds()
 """Maximum wait, in seconds, that a service may ask for; then one call tries it. A choice: a gateway with a wrong clock
@@ -53,6 +55,10 @@ FULL_SPEED = 16
 makes."""
 _NO_NEWS = frozenset({"throttled"})
 """Faults that are common on a busy service: health reports one only if all retries fail."""
+
+
+class ModelPaused(ModelError):
+    """A call that was not made, because the service is being left alone."""
 
 
 class ModelRefused(ConfigurationError):
@@ -307,6 +313,7 @@ class Endpoint:
             self._pauses += 1
             model_pauses.add(1, {"error.type": error.fault or "unknown"})
             self._allowed = None  # callers in the queue learn it immediately
+            logger.warning("%s It is called again in %.0f s.", error, self._left())
 
     def _left(self) -> float:
         return self._resume - _clock()
@@ -317,10 +324,10 @@ class Endpoint:
         except RuntimeError:  # no caller inside a loop
             return None
 
-    def _paused(self) -> ModelError:
+    def _paused(self) -> ModelPaused:
         left = max(self._left(), self._retries.first_pause if self._probing else 0.0)
         message = f"{self._message} It is called again in {left:.0f} s."
-        return ModelError(message, retryable=True, retry_after=left, fault=self._fault)
+        return ModelPaused(message, retryable=True, retry_after=left, fault=self._fault)
 
 
 _Place = tuple[str, str, str, RetryPolicy]

@@ -103,7 +103,9 @@ class Together:
             return halves[type(data)]
         except ModelError as error:
             # What the call cost is charged once, to the one who raises the error with it.
-            theirs = ModelError(str(error), retryable=error.retryable, retry_after=error.retry_after, fault=error.fault)
+            theirs = type(error)(
+                str(error), retryable=error.retryable, retry_after=error.retry_after, fault=error.fault
+            )
             raise
         except ModelRefused as error:
             theirs = ModelRefused(str(error), fault=error.fault)

@@ -17,7 +17,7 @@ from functools import partial
 
 from agent_memory.errors import AgentMemoryError, ConfigurationError, ModelError
 from agent_memory.gathering import a_few
-from agent_memory.language.endpoints import health_of
+from agent_memory.language.endpoints import ModelPaused, health_of
 from agent_memory.language.offline import OfflineChat
 from agent_memory.language.roles import model_of, models_of
 from agent_memory.language.tasks import EXTRACT
@@ -55,8 +55,10 @@ TIDYING_SHARE = 100
 """Tidying a store file takes at most one part in this many of the time, because it blocks all requests."""
 DRAIN_STALLS = 5
 """After how many passes without progress `drain` gives up, if no timeout ends it before."""
-REFUSED_STALLS = 1
-"""The same while a model refuses the key, which seldom becomes valid while somebody waits. A choice."""
+HOPELESS_STALLS = 1
+"""The same while a model fails in a way that seldom ends while somebody waits. A choice."""
+HOPELESS = frozenset(["credentials", "not_found"])
+"""Such faults. "unreachable" is one too, until a second pass has got further: then the service may be restarting."""
 LONGEST_STALL = 60.0
 """The longest that `drain` waits between two passes, in seconds, however long a wait a model asks for."""
 
@@ -148,19 +150,25 @@ class Worker:
     async def drain(self, timeout: float | None = None, progress: Progress | None = None) -> int:
         """Processes everything written so far, whatever the thresholds; returns how many turns are left.
 
-        Turns are left if the time ran out, if a model or the store stayed unavailable, or if a model refuses the key.
+        Turns are left if the time ran out, if a model or the store stayed unavailable, or, after one more attempt, if a
+        model refuses the key, does not exist or cannot be reached.
         """
         if self._importing is not None:  # the work that it has not done is done here
             self._importing.cancel()
             await asyncio.wait([self._importing])
-        left, stalls = -1, 0
+        began, left, stalls, hopeless = now(), -1, 0, HOPELESS | {"unreachable"}
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 while not await self._drain_once(progress):
                     before, left = left, await self.counters.pending_turns()
                     stalls = stalls + 1 if left == before else 0
-                    if stalls >= (REFUSED_STALLS if self._is_refused() else DRAIN_STALLS):
+                    if 0 <= left < before:
+                        hopeless = HOPELESS
+                    failing = [one for one in self._services() if one.fault in hopeless]
+                    if stalls >= (HOPELESS_STALLS if failing else DRAIN_STALLS):
                         break
+                    if any(one.pauses > 1 and one.failing_since and one.failing_since >= began for one in failing):
+                        break  # the worker's own pass was the second attempt
                     await asyncio.sleep(max(self._pace.retry, min(self._until_asked(), LONGEST_STALL)))
         return await self.counters.pending_turns()
 
@@ -171,9 +179,6 @@ class Worker:
 
     def _services(self) -> list[EndpointHealth]:
         return [health_of(model) for model in (*models_of(self._tools.chat).values(), self._tools.embeddings)]
-
-    def _is_refused(self) -> bool:
-        return any(one.fault == "credentials" for one in self._services())
 
     async def _drain_once(self, progress: Progress | None) -> bool:
         """One pass over everything that is pending; True if nothing is left."""
@@ -380,7 +385,9 @@ class Worker:
             await run_workflow(workflow, request, self._activities)
         except AgentMemoryError as error:
             final = isinstance(error, ModelError) and not error.retryable
-            logger.warning("%s of %s failed%s: %s", workflow, request, "" if final else ", will be tried again", error)
+            level = logging.DEBUG if isinstance(error, ModelPaused) else logging.WARNING  # the pause is in the log
+            again = "" if final else ", will be tried again"
+            logger.log(level, "%s of %s failed%s: %s", workflow, request, again, error)
             return None if final else error
         except Exception as error:  # a fault of an injected model must not stop the work for all users
             logger.exception("%s of %s met an unexpected fault and will be tried again", workflow, request)
