@@ -182,7 +182,8 @@ async def test_one_fact_that_cannot_be_kept_does_not_stop_the_others(
         "memory 3: it cites no turn that may be a source",
     ]
     logged = [(record.levelname, record.getMessage()) for record in caplog.records]
-    assert ("WARNING", "Memory: 2 items of extract were left out") in logged
+    why = "1 × its quote is not in the turns that it cites; 1 × it cites no turn that may be a source"
+    assert ("WARNING", f"Memory: 2 items of extract were left out: {why}") in logged
     assert ("INFO", "Memory: Stored 1 facts") in logged
 
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 from agent_memory.language.conclusions import Ungrounded, ground_conclusions, ground_insights
 from agent_memory.language.custom import ground_custom
 from agent_memory.language.own_words import Reworded, in_own_words, stands_alone
-from agent_memory.language.polarity import changed_polarity
+from agent_memory.language.polarity import changed_polarity, words_of
 from agent_memory.language.quotes import NO_QUOTE, NONE_FOUND, find_quote, find_tidied
 from agent_memory.language.said_dates import Spoken
 from agent_memory.language.support import NOT_STATED, why_unsaid, why_unsupported
@@ -142,16 +142,16 @@ def _ground_memories(output: ExtractOutput, data: ExtractInput, rejected: list[s
     kept: dict[str, ExtractedMemory] = {}
     for number, memory in enumerate(output.memories, 1):
         try:
-            grounded = ground_memory(memory, data.turns, data.before)
-            if isinstance(grounded, Reworded):
-                rejected.append(f"memory {number}: kept in the user's own words, because {grounded.why}")
-                grounded = grounded.memory
+            found = ground_memory(memory, data.turns, data.before)
+            grounded = found.memory if isinstance(found, Reworded) else found
             cited = [turn for turn in data.turns if turn.ref in grounded.turns]
             heard = _spoken([*_ahead(cited, data.turns, data.before), *cited])
             grounded = ground_custom(grounded, data.custom, heard)
             if content_hash(grounded.content) in kept:
                 raise Ungrounded("the answer has it already")
             kept[content_hash(grounded.content)] = grounded
+            if isinstance(found, Reworded):
+                rejected.append(f"memory {number}: kept in the user's own words, because {found.why}")
         except Ungrounded as reason:
             rejected.append(f"memory {number}: {reason}")
     return list(kept.values())
@@ -175,6 +175,8 @@ def ground_memory(
         Ungrounded: its refs or its quote cannot be found, or its content does not follow from them and the quoted words
             make no memory.
     """
+    if not words_of(folded(memory.content)):
+        raise Ungrounded("it has no words")
     cited = [turn for turn in turns if turn.ref in memory.turns and turn.role != "system"]
     said = {turn.ref: quote for turn in cited if (quote := find_quote(memory.quote, turn.content))}
     if not said:

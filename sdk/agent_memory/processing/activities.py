@@ -17,6 +17,7 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait
 from agent_memory.errors import AgentMemoryError, ConfigurationError, ModelError
 from agent_memory.forgetting.erasure import erase_piece
 from agent_memory.language.current import CurrentEmbeddings, for_writing
+from agent_memory.language.rejections import in_words, reasons_of
 from agent_memory.language.roles import ROLE_OF, is_off
 from agent_memory.language.tasks import ChatModel
 from agent_memory.language.together import Together
@@ -142,9 +143,12 @@ def activities(tools: Tools) -> dict[str, Activity]:
         result, step = committed.result, steps()[committed.result.step]
         result.usage.request_units += sum(charges)
         tools.tally.add(step.name, Usage(request_units=sum(charges)))
-        dropped = [reason for reason in result.rejected if reason not in step.expected]
+        lines = [reason for reason in result.rejected if reason not in step.expected]
+        dropped, changed = reasons_of(lines, result.dead_letters)
         if dropped:
-            logger.warning("Memory: %d items of %s were left out", len(dropped), result.step)
+            logger.warning("Memory: %d items of %s were left out: %s", dropped.total(), result.step, in_words(dropped))
+        if changed:
+            logger.info("Memory: %d items of %s were changed: %s", changed.total(), result.step, in_words(changed))
         if step.files_talk and draft.oldest is not None and not committed.raced:
             write_to_recall.record(max(0.0, now().timestamp() - draft.oldest))
         if step.makes and not committed.raced:
