@@ -77,6 +77,13 @@ _ALL_NUMBERS = NUMBERS | {
     if word != "*"  # several words, or words of other languages too: "once", "due", "sei"
 }
 """English number words, and those of six further languages up to twenty."""
+
+
+def number_of(word: str) -> int:
+    """The number that a word or a run of digits means; 0 if none."""
+    return int(word) if word.isdigit() else _ALL_NUMBERS.get(word.casefold(), 0)
+
+
 _TWELVE = frozenset("noon midday midnight mittag mitternacht mediodía medianoche midi minuit mezzogiorno".split())
 """Words for twelve o'clock."""
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from agent_memory.language.offline.context import moments, tidy, with_dates
 from agent_memory.language.offline.replies import question_of
 from agent_memory.language.polarity import words_of
+from agent_memory.language.said_dates import has_two_readings
 from agent_memory.language.tasks import ExtractedMemory, TurnView
 from agent_memory.text.folding import folded
 from agent_memory.text.patterns import linear
@@ -40,8 +41,8 @@ class Reworded:
 def in_own_words(memory: ExtractedMemory, turn: TurnView, before: Sequence[TurnView]) -> ExtractedMemory | None:
     """A fact or an episode with the quoted sentences of a user as its content; None if they make no memory.
 
-    The dates in brackets behind relative times are ours. What the model made of the talk beside its content (validity,
-    tags, data) is left out, because it may have the same fault.
+    The dates in brackets behind relative times are ours; a time that may mean either of two days gets none. What the
+    model made of the talk beside its content (validity, tags, data) is left out, because it may have the same fault.
 
     Args:
         memory: the memory, its quote as it stands in the turn.
@@ -53,7 +54,8 @@ def in_own_words(memory: ExtractedMemory, turn: TurnView, before: Sequence[TurnV
     said = " ".join(parts)
     if memory.type == "procedural" or not said or len(said) > _LONGEST or _SPEECH.search(said):
         return None
-    found = moments(said, turn.created_at, [one.content for one in reversed(before)])
+    named = moments(said, turn.created_at, [one.content for one in reversed(before)])
+    found = [moment for moment in named if not has_two_readings(moment, turn.created_at)]
     content = tidy(with_dates(said, found))
     if question := question_of(turn.content.strip(), before, alone=True, settles=False):
         content = f"{content.rstrip('.!')} (asked: {question})"

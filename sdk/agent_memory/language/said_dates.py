@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from agent_memory.language.measures import is_span_said
+from agent_memory.language.measures import UNITS, is_span_said, number_of
 from agent_memory.language.polarity import words_of
 from agent_memory.text import dates
 from agent_memory.text.calendar_words import with_english_calendar, with_english_near_times
@@ -32,11 +32,13 @@ def without_dates(content: str, heard: Sequence[Spoken], said: str, time_phrase:
     content, said = with_english_calendar(content), with_english_calendar(with_english_near_times(said))
     english = [(with_english_calendar(with_english_near_times(turn.text)), turn.said_at) for turn in heard]
     known = [moment for text, said_at in english for moment in _moments(text, said_at)]
+    known += [moment for text, at in english for ago in _times_ago(text) for moment in dates.find(ago, at, "past")]
     trusted = time_phrase is not None and not any(_moments(time_phrase, turn.said_at) for turn in heard[:1])
     weekends = {(one.first, one.last) for one in known if one.first and one.last and one.grain == "weekend"}
     ends = [one.last - _DAY for one in known if one.last and one.phrase.lower().startswith(_ENDS)]
     # Something without a date may have happened on the day on which it was said.
     days = [] if any(one.grain == "day" for one in known) else [turn.said_at for turn in heard]
+    as_of = heard if _AS_OF.search(content) else []
     plain = said.casefold()
     words = {word.casefold().removesuffix("s") for word in WORD.findall(said)}
     rest = content
@@ -51,20 +53,30 @@ def without_dates(content: str, heard: Sequence[Spoken], said: str, time_phrase:
             if moment.first and moment.last
             for day in [*(one.first for one in known if one.first), *ends, *(days if moment.grain == "day" else [])]
         ) or any(_is_within(moment, one) for moment in moments for one in weekends)
+        follows = follows or any(_is_on(moment, turn.said_at) for moment in moments for turn in as_of)
         repeats = all(
             word in plain or _is_shortened(word, words) for word in words_of(phrase) if word not in _PLACING
         ) or is_span_said(phrase, said)
         if not (trusted or follows or repeats or moments[0].first is None):
             return rest, f"nobody said {phrase}"
-    years = {str(one.first.year) for one in known if one.first}
+    years = {str(one.first.year) for one in known if one.first} | {str(turn.said_at.year) for turn in as_of}
     rest = _YEAR.sub(lambda year: " " if trusted or year[0] in years else year[0], rest)
     for word in WORD.findall(rest):
         name = word.casefold().removesuffix("s")
         if not word[0].isupper() or name not in dates.CALENDAR or trusted or _is_shortened(name, words):
             continue
-        if not any(name in (f"{one.first:%B}".lower(), f"{one.first:%A}".lower()) for one in known if one.first):
+        told = [*(one.first for one in known if one.first), *(turn.said_at for turn in as_of)]
+        if not any(name in (f"{day:%B}".lower(), f"{day:%A}".lower()) for day in told):
             return rest, f"nobody said {word}"
     return rest, None
+
+
+_AS_OF = linear(r"\b(?:as of|stand)\b", re.IGNORECASE)
+"""Words with which a claim gives the day on which it was said."""
+
+
+def _is_on(moment: dates.Moment, day: datetime) -> bool:
+    return moment.first is not None and moment.last is not None and moment.first <= day < moment.last
 
 
 def _is_shortened(name: str, said: set[str]) -> bool:
@@ -78,6 +90,7 @@ def _is_within(moment: dates.Moment, weekend: tuple[datetime, datetime]) -> bool
 
 
 _YEAR = linear(r"\b(?:19|20)\d\d\b")
+_OF_A_YEAR = linear(rf"\b(?:{'|'.join(dates.MONTH_NAMES)}),? (?:of )?(?:19|20)\d\d\b")
 _DAY_ALONE = linear(
     r"\b(?:the )?(\d{1,2})(?:st|nd|rd|th)\b|"
     r"\b(?:am|zum|den|dem|vom) (\d{1,2})\.|\b(?:el|día|le|il|dia) (\d{1,2})(?:[\s,.;!?)]|$)",
@@ -92,11 +105,13 @@ def _moments(text: str, said_at: datetime | None) -> list[dates.Moment]:
     """The times that a text may name, with days and months without a year read both ways."""
     if said_at is None:
         return []
-    alone = [f"in {month}" for month in dates.MONTH_NAMES if month in text and month not in ("May", "March")]
+    yearless = _OF_A_YEAR.sub(" ", text)
+    alone = [f"in {month}" for month in dates.MONTH_NAMES if month in yearless and month not in ("May", "March")]
     words = set(words_of(text))
-    alone += [f"{side} {season}" for season in _SEASONS if season in words for side in ("last", "next")]
+    alone += [f"{side} {season}" for season in _SEASONS if season in words for side in ("last", "this", "next")]
     alone += [f"on the {''.join(found)}th" for found in _DAY_ALONE.findall(text)]
     later = [(said_at + _WEEK, f"on {found[0] or found[1]}") for found in _WEEK_AFTER.findall(text)]
+    later += [(_day_before(found[1], said_at), f"on {found[2]}") for found in _OF_ANOTHER_WEEK.finditer(text)]
     parts = [*sentences(_WEEK_AFTER.sub(" ", text)), *alone]
     found = [moment for part in parts for side in _SIDES for moment in dates.find(part, said_at, side)]
     return found + [moment for since, day in later for moment in dates.find(day, since, "future")]
@@ -106,6 +121,48 @@ _ENDS = ("end of", "the end of")
 _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 _WEEK_AFTER = linear(r"\ba week (?:on |from )?(\p{L}+day)\b|\bon (\p{L}+day) week\b", re.IGNORECASE)
 """The day a week after the next one of that name."""
+
+
+_OF_ANOTHER_WEEK = linear(r"\b(next|last) (\p{L}+day)\b", re.IGNORECASE)
+"""To many, "next Friday" is the Friday of next week, and "last Monday" that of last week."""
+
+
+def has_two_readings(moment: dates.Moment, said_at: datetime) -> bool:
+    """Whether people disagree which day it is: on a Tuesday, "next Friday" is in three days, or in ten."""
+    found = _OF_ANOTHER_WEEK.fullmatch(moment.phrase)
+    if found is None or moment.first is None:
+        return False
+    (other,) = dates.find(f"on {found[2]}", _day_before(found[1], said_at), "future")
+    return other.first != moment.first
+
+
+def _day_before(which: str, said_at: datetime) -> datetime:
+    """The Sunday before the next or the last week."""
+    return said_at - timedelta(days=said_at.weekday() + 1) + (-_WEEK if which.casefold() == "last" else _WEEK)
+
+
+_AGO = linear(
+    r"\b(?:for|since|vor|seit|hace|depuis|il y a|da|há|sinds)\s+(\p{L}+|\d{1,3})\s+(\p{L}+)(\sand a half)?\b|"
+    r"\b(\p{L}+|\d{1,3})\s+(\p{L}+)\s(and a half )?(?:ago|fa|geleden|atrás)\b",
+    re.IGNORECASE,
+)
+"""How long ago something was or began, in seven languages: "vor zwei Jahren", "for five years"."""
+_MORE = dict.fromkeys("a an one ein eine einem einer un una une um uma uno een".split(), 1) | {"due": 2, "sei": 6}
+_FEW_YEARS = 5
+"""Up to so many years people count to the month. A choice."""
+_CALENDAR_UNITS = {"d": "days", "w": "weeks", "mo": "months", "y": "years"}
+
+
+def _times_ago(text: str) -> Iterator[str]:
+    """The times of `_AGO` in English words that can be resolved: "a year and a half ago" is 18 months ago."""
+    for found in _AGO.finditer(text):
+        count, unit, half = (found[1], found[2], found[3]) if found[1] else (found[4], found[5], found[6])
+        number = _MORE.get(count.casefold(), 0) or number_of(count)
+        sign = UNITS[1].get(unit.casefold()) or UNITS[1].get(f"{unit.casefold()}s", "")
+        if number and sign == "y" and number <= _FEW_YEARS:
+            yield f"{12 * number + 6 * bool(half)} months ago"
+        if number and sign in _CALENDAR_UNITS and not half:
+            yield f"{number} {_CALENDAR_UNITS[sign]} ago"
 
 
 _SEASONS = ("spring", "summer", "autumn", "fall", "winter")

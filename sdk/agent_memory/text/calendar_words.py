@@ -37,6 +37,10 @@ _NEAR = {
     "next week": "nächste_woche próxima_semana semana_que_viene semaine_prochaine semana_que_vem settimana_prossima "
     "volgende_week",
     "new year's eve": "silvester nochevieja saint-sylvestre capodanno oudejaarsavond",
+    "spring": "frühling frühjahr primavera printemps voorjaar",
+    "summer": "sommer verano été l'été d'été estate l'estate verão zomer",
+    "autumn": "herbst otoño automne l'automne autunno l'autunno outono herfst",
+    "winter": "invierno hiver l'hiver inverno",
     "christmas": "weihnachten navidad noël natale natal kerst",
     "ten years": "a_decade one_decade",
     "two weeks": "a_fortnight",

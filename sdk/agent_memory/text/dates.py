@@ -121,6 +121,10 @@ _HOW_LONG = bounded(
 """What stands before "in four years" if it says how long: "I haven't had a drink in four years"."""
 _A_WEEK_LATER = bounded(r" weeks?\b", re.I)
 """After a weekday: "Friday week" is not the next Friday."""
+_AS_VERB = bounded(
+    rf" (?!{either('and or but in on at when if for with we i they he she my our the because so unless')}\b)[a-z]", re.I
+)
+"""After "this may": "people reading this may wonder" names no month."""
 _COUNTED = bounded(r" (?:before|after)\b", re.I)
 """After "the" and a weekday: neither is "the Saturday before"."""
 _WORD_BEFORE = bounded(r"(\w+)\s+$")
@@ -229,6 +233,8 @@ def _moment(kind: str, match: re.Match[str], said_at: datetime, side: Side) -> M
     role = (lead[0].strip() if lead else before[1] if before else "").lower()
     placed = kind == "month" and role in _PLACING
     if kind in {"month", "weekday", "written", "month_year"} and not placed and not _looks_dated(bare):
+        return None
+    if kind == "anchored" and phrase.endswith(" may") and _AS_VERB.match(text, match.end()):
         return None
     spelled = _SPELLED.match(text, match.end())
     day = datetime(said_at.year, said_at.month, said_at.day, tzinfo=UTC)  # the day where the speaker is

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import pairwise
 
 from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.grammar import Clause, parse
@@ -52,6 +53,11 @@ _AT_ITS_END = bounded(r"(?:the )?(?:end of|late)\b", re.I)
 _MOVED = bounded(r"\b(?:moved|changed|shifted|pushed|rescheduled|postponed)\b", re.I)
 _MOVED_TO = bounded(r"\bmoved (?:back |over |out |away )?to [a-z]", re.I)
 _WORD_FIRST = bounded(r"[^\W\d_]+(?:['’][^\W\d_]+)?(?:[\s,;:!?]|$)")
+_ARTICLES = frozenset("the a an my our his her their".split())
+_THE = bounded(r"\b(?:the|our|my|a)\s$", re.I)
+_BEHIND_A_DAY = either("at in on of and or but to from before after is was will so because with for when that we i")
+_OF_A_DAY = bounded(rf" (?!{_BEHIND_A_DAY}\b)[a-z]", re.I)
+"""Around a weekday that says which one of several things: "the Saturday market"."""
 _NEAREST = 12
 """Sentences before a statement in which the date that the talk is about is looked for. A choice."""
 
@@ -123,7 +129,9 @@ def _looks_back(text: str) -> bool:
     if _ONWARD.search(text):
         return False
     clause = parse(text)
-    framed = clause is not None and clause.change and any(map(is_past, text.lower().split()[:4]))
+    words = text.lower().split()[:4]
+    past = any(is_past(word) for ahead, word in pairwise(["", *words]) if ahead not in _ARTICLES)  # "the tired kids"
+    framed = clause is not None and past and (clause.change or not clause.verb)  # its verb may be unknown
     return framed or _PLAIN_PAST.match(text) is not None or (clause is not None and clause.time == "past")
 
 
@@ -158,12 +166,19 @@ def with_dates(text: str, found: Sequence[Moment]) -> str:
     """The text with the date that each relative time means, in brackets behind it.
 
     A month or a day of a month without a year gets none: which year is meant is a guess, and stays out of the words.
+    Nor does "the Saturday market", which may come every week.
     """
     for moment in sorted(found, key=lambda moment: -moment.start):
         guessed = bool(_NAMED_MONTH.search(moment.phrase)) and not _ANCHORED.match(moment.phrase)
         if moment.first is None or not moment.named or moment.phrase.isdigit() or guessed:
             continue
         end = moment.start + len(moment.phrase)
+        if (
+            moment.phrase.lower() in lexicon.WEEKDAYS
+            and _OF_A_DAY.match(text[end:])
+            and _THE.search(text[: moment.start])
+        ):
+            continue
         if not text[end:].lstrip().startswith(("(", "'", "’")):
             text = f"{text[:end]} ({moment.label}){text[end:]}"
     return text
