@@ -184,6 +184,18 @@ def test_a_summary_without_a_named_topic_says_how_the_talk_was_opened() -> None:
 @pytest.mark.parametrize(
     ("opened", "topic"),
     [
+        ("你好!我对花生过敏,吃了会呼吸困难。", "我对花生过敏,吃了会呼吸困难"),
+        ("こんにちは。娘の名前はさくらです。", "娘の名前はさくらです"),
+        ("안녕하세요! 사무실을 부산으로 옮겼어요.", "사무실을 부산으로 옮겼어요"),
+    ],
+)
+def test_a_script_without_spaces_opens_a_talk_too(opened: str, topic: str) -> None:
+    assert topic in summarize(SummarizeInput(turns=turns([("user", opened)]))).topic
+
+
+@pytest.mark.parametrize(
+    ("opened", "topic"),
+    [
         ("Hey Kate. How are you? I tried your tips for curly hair.", "I tried your tips for curly hair"),
         ("Good evening, Kevin! What have you been doing all day?", "I hiked up the Brocken with Lena"),
         ("Guten Morgen, liebe Frau Weber! Ich suche eine Wohnung in Halle.", "Ich suche eine Wohnung in Halle"),

@@ -36,7 +36,8 @@ _FEWEST_OPENING, _LONGEST_TOPIC = 3, 90
 _GREETING = bounded(
     r"(?:hi|hey|hello|good (?:morning|afternoon|evening|day)|long time no see|hallo|guten (?:morgen|tag|abend)"
     r"|hola|buen[oa]s (?:d[ií]as|tardes|noches)|bonjour|bonsoir|salut|ciao|buongiorno|buonasera|oi|ol[aá]|bom dia"
-    r"|boa (?:tarde|noite)|hoi|goede(?:morgen|middag|navond))"
+    r"|boa (?:tarde|noite)|hoi|goede(?:morgen|middag|navond)|你好|您好|早上好|大家好|晚上好|こんにちは|こんばんは"
+    r"|おはようございます|안녕하세요)"
     r"(?:,? (?:there|all|again|and|dear|liebe[rs]?|(?-i:[A-Z])\w*)){0,5}\W*",
     re.I,
 )
@@ -149,7 +150,7 @@ def _opening(turns: Sequence[TurnView]) -> str:
     for said in (*filter(None, telling), *opened):
         told = " ".join(filter(None, said))
         if len(content_stems(told)) >= _FEWEST_OPENING:
-            return shorten(told.rstrip(". "), _LONGEST_TOPIC, placeholder=" …")
+            return shorten(told.rstrip(".。 "), _LONGEST_TOPIC, placeholder=" …")
     return ""
 
 

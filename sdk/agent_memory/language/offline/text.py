@@ -11,6 +11,7 @@ from agent_memory.language.offline import lexicon
 from agent_memory.text.patterns import LONGEST, WIDEST_GAP, Bounded, bounded, either, linear, plain_words
 from agent_memory.text.sentences import GERMAN_DAY
 from agent_memory.text.stems import stem as plain_stem
+from agent_memory.text.terms import is_unspaced, pairs
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "–": "-", "—": "-", "\u00a0": " "})
 # What reads whole turns stays on Python's engine where it never goes back further than a word or a gap.
@@ -115,10 +116,11 @@ def tokens(text: str) -> list[str]:
 
 
 def content_words(text: str) -> list[str]:
-    """The lower-case words that carry content, in order."""
+    """The lower-case words that carry content, in order; of a script without spaces, pairs of characters."""
     words = (token.lower().removesuffix("'s") for token in tokens(text))
     # Both ways of writing a compound give the same words: payment-service, payment service.
-    parts = (part for word in words for part in (word.split("-") if word[:1].isalpha() else [word]))
+    whole = (part for word in words for part in (word.split("-") if word[:1].isalpha() else [word]))
+    parts = (part for one in whole for part in (pairs(one) if is_unspaced(one) else [one]))
     return [part for part in parts if part and part not in lexicon.STOPWORDS]
 
 
