@@ -337,6 +337,12 @@ def test_relative_times_are_resolved_against_the_turn(
     assert memory.content == content
 
 
+def test_a_weekday_that_the_talk_is_about_is_not_the_next_one() -> None:
+    assert moments("Marta can do the Friday too, and my Saturday shift", WHEN) == ()
+    memory = the_one("I do her Sunday night shift on the 17th.")
+    assert memory.content == "I do her Sunday night shift on the 17th (17 May 2026)."
+
+
 def test_what_is_booked_lies_ahead_however_far() -> None:
     memory = the_one("We booked the flights: 17 April out, 30 April back, via Helsinki.")
     assert memory.valid_from == datetime(2027, 4, 17, tzinfo=UTC)
@@ -558,6 +564,19 @@ def test_a_topic_that_only_furnishes_another_is_not_lent() -> None:
         ("no redis, ops doesn't allow it", "requirement"),
         ("legal wants invoices kept 10 years", "requirement"),
         ("pls dont use emojis", "requirement"),
+        ("Would you mind giving all lengths in metres, never feet?", "requirement"),
+        ("Put the names in italics in your summaries.", "requirement"),
+        ("Answer customers formally.", "requirement"),
+        ("Give me distances in km and weights in kg please, always.", "requirement"),
+        ("Also please don't sugarcoat: if a text of mine is weak, say so.", "requirement"),
+        ("when u paste sql no comments pls", "requirement"),
+        ("Háblame de usted y responde en pocas líneas, por favor.", "requirement"),
+        ("Acme stopped delivering so from now on it's Globex for the paper.", "fact"),
+        ("The red team went with the boat so boat 2 is free on Monday.", "fact"),
+        ("Test results: I am allergic to penicillin.", "fact"),
+        ("I'm allergic to nuts, so remind the caterer if I order.", "fact"),
+        ("Switched to oat milk in the end.", "fact"),
+        ("I see Dr. Bakker now.", "fact"),
         ("Always list sources when I ask about papers.", "requirement"),
         ("whenever you cite a paper, add the DOI", "requirement"),
         ("The hotel must have a lift.", "requirement"),

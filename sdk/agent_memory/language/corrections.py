@@ -29,6 +29,9 @@ _FARTHEST = 4
 _REACH, _MOST = 200, 50
 """Characters on either side of a marker that are read, and markers of a text. They bound the work; choices."""
 _CLAUSE_END = linear(r"[.,;:!?]\s")
+_BRIEF_END = linear(r"[,;:!?]\s")
+_WORD = re.compile(r"\S+")  # one class: it reads every character once
+_SIGNS = '.,;:!?€$£%()"'
 
 
 def corrected(text: str) -> str:
@@ -42,6 +45,39 @@ def corrected(text: str) -> str:
         if found := _taken_back(near, after, bare=(marker[1] or "").casefold() in _BARE):
             near, at = found[0], marker.end() + found[1]
     return "".join([*done, near, text[at:]])
+
+
+def revised(said: str, correction: str) -> str | None:
+    """A statement with the values that open a correction in place of its own; None unless it has as many of each kind.
+
+    A capital at the beginning makes no name.
+    """
+    brought = _BRIEF_END.split(correction)[0]
+    new, old = _values(brought, opens=True), _values(said, opens=False)
+    kinds = {kind for kind, _, _ in new}
+    pairs = [one for one in old if one[0] in kinds]
+    if not new or not NEGATORS.isdisjoint(words_of(brought)) or len(pairs) != len(new):
+        return None
+    text = said
+    for kind, start, end in reversed(pairs):
+        at = next((at for at in range(len(new) - 1, -1, -1) if new[at][0] == kind), None)
+        if at is None:
+            return None
+        _, first, last = new.pop(at)
+        text = f"{text[:start]}{brought[first:last]}{text[end:]}"
+    return text if text != said else None
+
+
+def _values(text: str, *, opens: bool) -> list[tuple[str, int, int]]:
+    """The kind and the place of each figure, month, weekday and name in a text."""
+    found = []
+    for word in _WORD.finditer(text):
+        core = word[0].strip(_SIGNS)
+        kind = _kind(core) if core else None
+        if kind and not (kind == "name" and ((not opens and word.start() == 0) or "'" in core or "’" in core)):
+            start = word.start() + word[0].index(core)
+            found.append((kind, start, start + len(core)))
+    return found
 
 
 def _taken_back(before: str, after: str, *, bare: bool) -> tuple[str, int] | None:

@@ -62,7 +62,7 @@ _SLACK = "(?:(?:the )?(?:early|late|mid|end of|beginning of|start of)[ -])?"
 _ANCHOR = either("next last this this_past this_coming the_past past coming the_coming the_following")
 _ANCHORED = rf"(?:weekend|week|wk|month|quarter|year|yr|spring|summer|autumn|fall|winter|{_DAY}|{_MONTH})"
 _THAT_WEEK = r"(?:next|last|this) (?:week|wk)\b"
-_WRITTEN_BEHIND = rf",? (?:(?:the )?(?:{_MONTH} \d|{_NUMBER_DAY}(?: of)? {_MONTH})|the \d)"
+_WRITTEN_BEHIND = rf"(?: {_PARTS})?,? (?:on )?(?:(?:the )?(?:{_MONTH} \d|{_NUMBER_DAY}(?: of)? {_MONTH})|the \d)"
 """What follows a weekday whose date is written out: "Thursday, May 24" is one day."""
 _BEFORE_DAY = either("on by until till to from before after since for is")
 _BEFORE_MONTH = either("in by until till since before after to from during for of is was")
@@ -125,8 +125,8 @@ _AS_VERB = bounded(
     rf" (?!{either('and or but in on at when if for with we i they he she my our the because so unless')}\b)[a-z]", re.I
 )
 """After "this may": "people reading this may wonder" names no month."""
-_COUNTED = bounded(r" (?:before|after)\b", re.I)
-"""After "the" and a weekday: neither is "the Saturday before"."""
+_KNOWN = bounded(r"\b(?:the|my|our|her|his|their|your)\s+$", re.I)
+"""Before a weekday: "the Friday" is one that the talk is about, mostly not the next."""
 _WORD_BEFORE = bounded(r"(\w+)\s+$")
 _LOOKED_BACK = 40
 """How many characters before a time are searched for its preposition."""
@@ -221,9 +221,7 @@ def _moment(kind: str, match: re.Match[str], said_at: datetime, side: Side) -> M
     ahead = text[max(0, start - _LOOKED_BACK) : start]
     if _REPEATED.search(ahead) or text[match.end() :][:1] in {"s", "S"}:
         return None
-    if kind == "weekday" and (
-        _A_WEEK_LATER.match(text, match.end()) or (ahead[-4:-1].lower() == "the" and _COUNTED.match(text, match.end()))
-    ):
+    if kind == "weekday" and (_A_WEEK_LATER.match(text, match.end()) or _KNOWN.search(ahead)):
         return None
     if kind == "ahead" and phrase[:2].lower() == "in" and _HOW_LONG.search(ahead):
         return None

@@ -59,7 +59,8 @@ _ANYWHERE = linear(rf"^{POLITE}(?P<verb>\w+)\b.*(?:\b{FROM_NOW_ON}\b|\bbitte (?:
 _STATES = linear(
     rf"^{POLITE}\w+ (?:(?:is|are|am|was|were|will|would|has|have|had|can|could|may|must|should|does|did|goes"
     r"|ist|sind|wird|werden|hat|muss|kann|beginnt|es|son|será|está|tiene|est|sont|sera|è|sono|sarà|é|são|tem"
-    r"|zijn|wordt|heeft)\b|\w+s (?:the|it|him|her|us|me)\b)",
+    r"|zijn|wordt|heeft)\b|\w+s (?:the|it|him|her|us|me)\b)"
+    rf"|\b{FROM_NOW_ON} (?:i|we|he|she|it|they|there)\b",
     re.I,
 )
 """A verb behind its subject states something: "Standup is at ten from now on", "Jules reads the drafts"."""

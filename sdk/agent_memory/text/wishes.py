@@ -11,9 +11,11 @@ from agent_memory.text.instructions import Instruction
 from agent_memory.text.patterns import either, linear
 
 _NOT = "(?:do not|don't|dont|never)"
-_PLEASE = r"(?:(?:please|pls|and|also|oh|but|just|only|one thing:|one more thing:),? )*"
+_PLEASE = r"(?:(?:please|pls|and|also|oh|but|just|only|one thing[:,]|one more thing[:,]),? )*"
 _UNITS = r"metric imperial celsius fahrenheit kilomet\w+ kilos? miles euros? dollars british american 24-hour"
 _WAY = either("e-?mails? texts? sms phone calls? chat letters?")
+_MANNER = either("formally informally briefly politely plainly casually bluntly concisely")
+_TEXTS = either("answers replies responses recaps summaries messages msgs e?mails lists tables drafts notes reminders")
 _REACH = either("call text e?mail contact phone ping message")
 _STOPPED = either("""
     using including adding writing suggesting recommending contacting calling texting emailing messaging mentioning
@@ -26,8 +28,9 @@ _NEGATED = either("no ne n'\\w+ non não keine?n? geen")
 _WRITING = either(
     "benutze? verwende schreibe? nutze usa uses use usare usar utilise\\w* gebruik emplea escribas scrivere"
 )
+_MINDING = r"^(?:please,? )?(?:would|do) you mind \w+ing [^?]*\b(?:all|every|each|always|never)\b"
 _WISHED = linear(
-    rf"^{_PLEASE}(?:answer|reply|respond|speak|talk)(?: to me)?(?: only| always)? (?:in|like)\b"
+    rf"{_MINDING}|^{_PLEASE}(?:answer|reply|respond|speak|talk)(?: to me)?(?: only| always)? (?:in|like)\b"
     rf"|^{_PLEASE}(?:answer|reply|respond)(?: only| always)? with "
     r"(?:at most|no more than|only|short|brief|full|one|two|\d)"
     rf"|^{_PLEASE}write(?: to me)?(?: only| always)? (?:in|with|like) "
@@ -39,7 +42,10 @@ _WISHED = linear(
     r"|^(?:and |but |also )?no [^?,]{2,40}? (?:please|pls)(?: ever)?(?:[,.!]|$)"
     rf"|^{_PLEASE}{_NOT} round (?:anything|any|up|down|figures|numbers|amounts)\b"
     r"|^no [^?,]{2,40},? (?:because )?[^?]*\b(?:not|n't) (?:allow|support|permit|accept|want)"
-    rf"|^{_PLEASE}{_NOT} {_REFUSED} \S"
+    rf"|^{_PLEASE}{_NOT} {_REFUSED}:? \S"
+    rf"|^{_PLEASE}(?:answer|reply|respond|speak|talk|write)(?: (?:to )?(?:me|us|\p{{L}}+s))? {_MANNER}\b"
+    rf"|^{_PLEASE}(?:write|put|show|give|mark|use|highlight|list|format) [^?,]+ in (?:your|ur|all) {_TEXTS}\b"
+    r"|^when(?:ever)? (?:i|we|you) [^?,]{2,40},? no [a-z]{3}[^?]*$"
     rf"|^{_PLEASE}{_NOT} {_REACH} (?:me|us|my|before|after|on|at|in)\b|^{_PLEASE}(?:stop|quit) {_STOPPED} \S"
     rf"|^{_PLEASE}{_REACH} me (?:only |never )?"
     rf"{either('only never after before between at on by via through any_?time rather_than instead_of')}\b"
@@ -51,7 +57,7 @@ _WISHED = linear(
     r"|^always (?:in|on|at|by|with|before|after|one|two|three|\d)\b"
     r"|^i (?:always )?(?:want|need|would like|'d like) [^?]+ from now on$"
     rf"|^you (?:can|may) (?:always |now |only )?{_REACH}\b"
-    r"|^[a-z][\w' -]{2,30}(?: please)?[,.] always$"
+    r"|^[a-z][\w' -]{2,30}(?: please)?[,.] always$|^(?:give|send|show|tell|write|put|list) [^?]+,? always$"
     rf"|^(?:please )?(?:(?:by|via) )?{_WAY}(?: (?:or|and) {_WAY})? only(?: please)?$"
     r"|^please no (?:more )?[a-z]{3}"
     r"|^no (?:\w+ ){1,3}(?:over|under|above|below|more than|less than) [$€£]?\d"
@@ -59,7 +65,8 @@ _WISHED = linear(
     rf"|^{_PLEASE}(?:you can )?skip (?:the|all) [a-z]+(?: [a-z]+)?\b"
     # the same in German, Spanish, French, Italian, Portuguese and Dutch
     r"|^(?:bitte )?(?:antworte|schreibe?|sprich|erkläre?)(?: mir)?(?: alles)?(?: bitte)? (?:nur )?(?:in|auf|mit) "
-    r"|^(?:por favor,? )?(?:responde|contesta|escribe|habla)(?:me)? (?:solo |siempre )?(?:en|con) "
+    r"|^(?:por favor,? )?(?:responde|contesta|escribe|h[aá]bla|tr[aá]ta)(?:me)? (?:solo |siempre )?"
+    r"(?:en|con|de (?:tú|usted)) "
     r"|^(?:s'il (?:te|vous) pla[iî]t,? )?(?:réponds|répondez|écris|parle)(?:-moi)? (?:en|avec) "
     r"|^(?:per favore,? )?(?:rispondi|scrivi|parla)(?:mi)? (?:in|con) "
     r"|^(?:por favor,? )?(?:responda|responde|escreva|fale)(?:-me)? (?:em|com) "
@@ -69,6 +76,7 @@ _WISHED = linear(
     rf"|^(?:\S+ ){{0,2}}{_NEGATED} {_WRITING} (?:\S+ ){{0,3}}(?:d')?emojis?\b|^(?:bitte )?{_NEGATED} emojis?\b",
     re.I,
 )
+_IN_A_QUESTION = linear(_MINDING, re.I)
 _NO_WISH = linear(
     rf"^{_PLEASE}(?:{_NOT} {_REFUSED}|(?:stop|quit) {_STOPPED}) "
     r"(?:(?:it|that|this|them)\b|anything(?:$|[,.;!]| (?:else|yet|now|about|to)\b))"
@@ -85,7 +93,7 @@ _ONCE = linear(
     re.I,
 )
 _ADDRESS = linear(
-    rf"^{_PLEASE}(?:call me \p{{L}}+$|(?:{_NOT} call|stop calling) me "
+    rf"^{_PLEASE}(?:call me \p{{L}}+$|h[aá]blame |(?:{_NOT} call|stop calling) me "
     r"|(?:speak|talk)(?: to me)?(?: only| always)? (?:in|like) )",
     re.I,
 )
@@ -109,6 +117,7 @@ def is_form(text: str) -> bool:
 def wish(sentence: str) -> Instruction | None:
     """The wish about answers in a user's sentence; None if there is none, or if it is for one time only."""
     text = " ".join(sentence.replace("’", "'").split()).rstrip(".! ")
-    if text.endswith("?") or _WISHED.search(text) is None or _NO_WISH.search(text) or _ONCE.search(text):
+    asks = text.endswith("?") and _IN_A_QUESTION.search(text) is None
+    if asks or _WISHED.search(text) is None or _NO_WISH.search(text) or _ONCE.search(text):
         return None
     return Instruction(text, "", is_general=is_form(text) or _ADDRESS.search(text) is not None)

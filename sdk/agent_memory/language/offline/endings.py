@@ -64,6 +64,12 @@ _OVER = tuple(
     )
 )
 _OWN = bounded(r"^(?:i|we)\b", re.I)
+_CHANGED = either("""
+    pushed moved put shifted bumped changed raised lowered cut increased reduced gone delayed postponed rescheduled
+    topped dropped
+""")
+_IT_IS = r"(?:and |so |but )?(?:it is|it stands|it will be)(?: now)?(?: on| at)? "
+_VALUE = rf"(?=[$€£]?\d|{plain_words(lexicon.WEEKDAYS | lexicon.MONTHS)}\b)"
 _JOB = "(?:a|my) (?:new )?(?:job|position|role|post) (?:at|with|for)"
 _WAYS_TO_SAY = (
     # As in "Fraser is my best man now", said of what is known as "my best man is …".
@@ -76,6 +82,19 @@ _WAYS_TO_SAY = (
         r"(?P<thing>(?!(?:it|that|this|them|me|us|you)\b)[\w' -]{3,40}?) (?:back )?(?:up"
         r"|down) (?:from \S+ )?to (?=[$€£]?\d)",
         r"my \g<thing> is now ",
+    ),
+    (
+        rf"^(?P<thing>(?:the|my|our) [\w' -]{{2,40}}?) (?:has |have |had |was |were |is |got |been |just ){{1,3}}"
+        rf"{_CHANGED}\b[^,;:]*[,;:] {_IT_IS}{_VALUE}",
+        r"\g<thing> is now ",
+    ),
+    (
+        rf"^.{{2,30}}? {_CHANGED} (?:up |back |down )?(?P<thing>(?:the|my|our) [\w' -]{{2,30}}?)[,;:] {_IT_IS}{_VALUE}",
+        r"\g<thing> is now ",
+    ),
+    (
+        r"^(?P<who>i|we) (?:have |just |finally )*moved in with [\w' ]{2,40}? (?:in|at|on) (?=(?-i:[A-Z]))",
+        r"\g<who> live now in ",
     ),
     (r"^(?P<who>i|we) (?:am|are) (?:now )?(?:up|down) to (?=\d\S* ?\w* of )", r"\g<who> have now "),
     (r"\b(?:have )?(?:come|grown|learned|learnt) (?:a?round )?to (?P<verb>like|love|enjoy|hate)\b", r"\g<verb>"),

@@ -15,6 +15,7 @@ from agent_memory.language.offline import (
     kinds,
     procedures,
     replies,
+    second_thoughts,
     slots,
     speech,
     statements,
@@ -86,10 +87,10 @@ def _memories(own: Sequence[Sentence], turn: TurnView, before: list[TurnView]) -
     mine = [view.content for view in reversed(before[-2:]) if view.role == "user" and view.name == turn.name]
     said = [sentence.text for content in mine for sentence in reversed(statements.own_sentences(content))]
     abroad = is_foreign(turn.content) or any(map(is_foreign, said[:_NOTES]))
-    for sentence in own:
+    for sentence, quote in second_thoughts.meant(own, turn.content, said):
         found = foreign.told(sentence.text, turn.created_at)
         if found and not (among_people and found[0].kind == "requirement"):
-            yield from ((sentence.start, _foreign(turn, one)) for one in found)
+            yield from ((sentence.start, _quoting(_foreign(turn, one), turn, quote)) for one in found)
             continue
         if abroad and speech.is_in_doubt(sentence.text):
             continue
@@ -100,8 +101,13 @@ def _memories(own: Sequence[Sentence], turn: TurnView, before: list[TurnView]) -
             told = [(piece.start, memory) for piece in pieces if (memory := judged(piece.text))]
             if told and told[0][0] > statement.start and (whole := judged(statement.text)):
                 told = [(statement.start, whole)]  # a consequence is told with its reason
-            yield from told
+            yield from ((start, _quoting(memory, turn, quote)) for start, memory in told)
         nearest_first, said = [sentence.text, *nearest_first], [sentence.text, *said]
+
+
+def _quoting(memory: ExtractedMemory, turn: TurnView, quote: str) -> ExtractedMemory:
+    """The memory, with words of the turn as its quote though it says what their speaker came to mean."""
+    return memory if memory.quote in turn.content else memory.model_copy(update={"quote": quote})
 
 
 def _judged(

@@ -252,10 +252,11 @@ _NOW_SO = either("""
 NOW_SO = linear(rf"(?:^|[^\p{{L}}'-]){_NOW_SO}(?:[^\p{{L}}]|$)", re.I)
 """What says that something is so now, or no longer."""
 _CHANGES = either("""
-    gewechselt verschoben (?:um)?gezogen mudé_a mudamos_a gekündigt abgesetzt aufgehört umgestellt
+    gewechselt verschoben verschiebt_sich (?:um)?gezogen mudé_a mudamos_a gekündigt abgesetzt aufgehört umgestellt
     cambi(?:ado|é|ó|amos)_(?:de|a) h[ae]_mudado hemos_mudado han?_subido han?_bajado (?:dejado|dejé|dejamos)_de
     changé_de déménagé quitté arrêté_de smesso_di cambiato trasferit[oai] mud(?:ei|ou|ámos)_(?:de|para) deixei_de
-    troc(?:ámos|amos|ei|ou)_(?:de|para) veranderd_van is_veranderd verhuisd overgestapt gestopt_met
+    troc(?:ámos|amos|ei|ou)_(?:de|para) se_(?:aplaza|pospone) veranderd_van is_veranderd verhuisd overgestapt
+    gestopt_met
 """)
 CHANGED = linear(rf"(?:^|[^\p{{L}}'-]){_CHANGES}(?:[^\p{{L}}]|$)", re.I)
 _STEADY = either("""

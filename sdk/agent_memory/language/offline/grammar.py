@@ -16,7 +16,7 @@ from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.lexicon import BE
 from agent_memory.language.offline.text import canon, canons, expand, openings, stem
 from agent_memory.language.offline.verbs import drops_subject, is_gerund, is_participle, is_past
-from agent_memory.text.patterns import bounded
+from agent_memory.text.patterns import bounded, plain_words
 
 Time = Literal["now", "past", "ahead", "wish"]
 
@@ -35,6 +35,7 @@ _LEAD_IN = bounded(
     re.I,
 )
 _FRONT = bounded(r"^(?:[^:,]{2,40}:|(?:due to|because of) [^:,]{2,60},) (?=(?:i|we|my|our|the)\b)", re.I)
+_DOUBT = bounded(rf"^{plain_words(lexicon.HEDGES)},? (?=(?:i|we|my|our|the|he|she|they)\b)", re.I)
 _REPORTED = bounded(
     r"^(?:i|we)(?: have)? (?:just |also |really )?(?:(?P<doubted>think|guess|believe|suppose|feel like|am not sure)"
     r"|decided|agreed|confirmed|heard|meant?|know|said|mentioned|am (?:\w+ )?(?:sure|afraid))(?: that)? "
@@ -135,6 +136,9 @@ def _without_lead(text: str, marks: _Marks) -> str:
     while opening := openings().match(text):
         text = text[opening.end() :]
     text = _FRONT.sub("", text)
+    if doubt := _DOUBT.match(text):
+        marks.hedged = True
+        text = text[doubt.end() :]
     if reported := _REPORTED.match(text):
         marks.hedged |= bool(reported["doubted"])
         text = text[reported.end() :]

@@ -54,7 +54,7 @@ _FAVOURITE = bounded(r"\bfavou?rite\b", re.I)
 _HAS_TO_BE = bounded(r"\b(?:has|have) to [a-z]+ ", re.I)
 _DECIDED = either(r"""
     decided agreed_(?:on|to|that|with) settled_on chose have_chosen picked(?!_up) opted_for going_ahead_with
-    went_with(?!_(?:my|our|him|her|them|friends|family)\b)
+    (?:i|we|they|and|just|finally|eventually|have)_went_with(?!_(?:my|our|him|her|them|friends|family)\b)
     (?:i|we|am|are|will|let_us)(?:_be|_just)?_(?:go|going)_with (?:i|we)_will_(?:take|use|go_for)
     (?:i|we)_(?:go|went)_for_the booked signed_up_for enrolled confirmed finali[sz]ed committed_to made_up_my_mind
     approved ruled_out let_us_(?:use|do|book|stick|go) ended_up_(?:choosing|going|picking|buying) (?:i|we|have)_reserved
@@ -125,7 +125,7 @@ def kind_of(text: str, clause: Clause | None) -> FactKind:
     time = clause.time if clause else "now"
     if is_standing_order(plain) or is_rule(plain) or is_required(plain, clause):
         return "requirement"
-    if _DECISION.search(plain) and not _UNDECIDED.search(plain):
+    if _DECISION.search(plain) and not _UNDECIDED.search(plain) and not (clause and clause.hedged):
         return "decision"
     if _PREFERENCE.search(plain):
         return "preference"

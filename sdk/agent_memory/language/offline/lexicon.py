@@ -29,8 +29,8 @@ STOPWORDS = words("""
     ours ourselves you your yours he him his she her hers it its they them their theirs user user's who whom whose
     which what where when why how be am is are was were been being do does did doing done has have had having will
     would shall should can could may might must got get gets getting and or but nor so if then than as of at by for
-    with about around into onto through from to in on off out over under up down again too also just very really quite
-    so much more most many few lot lots bit kind sort of both all only there here not no yes yeah well oh ok okay
+    with about against around into onto through from to in on off out over under up down again too also just very really
+    quite so much more most many few lot lots bit kind sort of both all only there here not no yes yeah well oh ok okay
     please thanks actually basically currently now still already always usually often sometimes ever never even else
     like because while since until during 's s t d ll ve re m
 """)

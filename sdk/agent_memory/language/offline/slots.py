@@ -265,7 +265,8 @@ def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *,
         return clause.time == "now" and not clause.perfect
     if mine and concrete and _PURSUED.search(plain) and (particular or telling):
         return True
-    if clause.verb in WEAK or (mine and clause.verb in {"need", "want"}):
+    visits = mine and named and clause.verb == "see" and clause.change  # "I see Dr. Bakker now"
+    if (clause.verb in WEAK and not visits) or (mine and clause.verb in {"need", "want"}):
         return False
     if _USING.match(plain) and clause.time != "wish":
         return True
@@ -292,7 +293,7 @@ def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *,
     abstains = clause.negative and clause.time == "now" and consumed
     if clause.negative and not (clause.change or abstains or clause.verb == "have"):
         return False
-    if abstains or (clause.negative and clause.change) or (dated and clause.verb == "fli"):
+    if visits or abstains or (clause.negative and clause.change) or (dated and clause.verb == "fli"):
         return True
     subject = bool(_FIRST_PERSON.search(" ".join(plain.split()[:4])))
     has = clause.verb == "have" and clause.time == "now" and telling

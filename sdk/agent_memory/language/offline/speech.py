@@ -41,13 +41,14 @@ _WHAT_IF = bounded(
     rf"|\b{either('i we it that this they he she you')} would"
     r"(?! (?:(?:also|really) )?(?:love|like|prefer|rather|never))\b"
     r"|^(?:i|we|he|she|they) (?:very |so )?(?:nearly|almost) [a-z]+ed\b"
+    r"|\b(?:toying|playing|flirting) with the (?:idea|thought)\b"
     r"|\b(?:would|could) be\b|^(?:i|we) (?:do|did) not (?:think|believe|know|remember)\b"
     r"|\bin my (?:novel|story|book|game|dream|film|play)\b|\bmy (?:\w+ )?(?:character|protagonist)\b",
     re.I,
 )
 _REPORTED = bounded(
     r"\b(?:said|says|say|told|tells|wrote|writes|reads|asked|goes|quote|claims|lists)\b[^\"]*\"[^\"]+\""
-    r"|^(?-i:[A-Z])[\w' ]{0,20}: (?:i|we|my|our)\b|^\"[^\"]+\"|\"(?:[^\" ]+ ){3,}[^\"]+\"",
+    r"|^(?-i:[A-Z])[\w']{0,20}(?: (?-i:[A-Z])[\w']{0,20})?: (?:i|we|my|our)\b|^\"[^\"]+\"|\"(?:[^\" ]+ ){3,}[^\"]+\"",
     re.I,
 )
 _NOT_MEANT = bounded(
@@ -67,7 +68,8 @@ _KEEP = bounded(
 )
 _TO_YOU = bounded(
     r"\byoursel(?:f|ves)\b|give up|\blet (?:me|us) know\b"
-    r"|\byours?\b(?! (?:answers?|replies|responses?|sources?|messages?|texts|e?mails|summaries|reminders)\b)"
+    r"|\byours?\b(?! (?:answers?|replies|responses?|sources?|messages?|texts|e?mails|summaries|reminders|recaps"
+    r"|lists|tables|drafts|notes)\b)"
     r"|\bfeel free\b|\bnot hesitate\b",
     re.I,
 )

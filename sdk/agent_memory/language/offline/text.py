@@ -44,6 +44,7 @@ _LINE_MARK = re.compile(r"^\s*(?:[-*•]\s+|\d{1,2}[.)]\s+|#{1,6}\s+)?")
 _RUN_ON = re.compile(
     r"(?<=[a-z][.!?])(?=[A-Z][a-z])|(?<![A-Z])(?<=[a-z]{4}[.!?])\s+(?=[A-Z])"
     r"|(?<=[a-z]{3}[.!?])\s+(?=(?:i|im|we|my|our|the|and|also|please|never|always|no|decided)\b[ ':])"
+    r"|(?<= [A-Z]\.)\s+(?=(?:I|We|My|Our|The|He|She|They|It)\b[ '’])"
     r"|(?<=[a-z]{5}[.!?])\s+(?=[a-z]{3})|(?<=\d{3}[.!?])\s+(?=[a-z]{3})"
 )
 _GAP = linear(rf"\s{{{WIDEST_GAP + 1},}}")

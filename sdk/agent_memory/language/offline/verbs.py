@@ -11,6 +11,7 @@ from agent_memory.text.stems import stem as plain_stem
 _NOUNS_IN_ING = lexicon.words("spring string morning evening thing nothing everything wedding building meeting during")
 _NOT_PASTS = lexicon.words("need feed seed weed deed shed speed does bleed")
 _GETTING = lexicon.words("got bought sold joined adopted switched upgraded rented leased hired started")
+_GOING = lexicon.words("switched moved upgraded changed")
 _ARTICLES = lexicon.words("a an the my our another two three")
 _PARTICIPLES = lexicon.words("been got gotten become come run put cut hit hurt let quit read set cost not")
 
@@ -22,6 +23,8 @@ def drops_subject(words: Sequence[str]) -> bool:
     """
     first, second = [*words[:2], "", ""][:2]
     if first.lower() in _GETTING and (second.lower() in _ARTICLES or second[:1].isdigit()):
+        return True
+    if first.lower() in _GOING and second == "to":
         return True
     liking = first in {"love", "hate", "prefer", "dislike", "enjoy"}
     return first.islower() and (is_past(first) or ((liking or first == "quit") and bool(second)))

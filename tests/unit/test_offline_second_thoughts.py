@@ -1,0 +1,106 @@
+"""What speakers take back in the next breath is not remembered."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from agent_memory.language.corrections import revised
+from agent_memory.language.offline.extract import extract
+from agent_memory.language.offline.reconcile import reconcile
+from agent_memory.language.tasks import ExtractedMemory, ExtractInput, FactView, ReconcileInput, TurnView
+
+WHEN = datetime(2026, 5, 8, 10, tzinfo=UTC)  # a Friday
+
+
+def found(*said: str) -> list[ExtractedMemory]:
+    """The memories of turns of user and agent in turn."""
+    turns = [
+        TurnView(
+            ref=f"t{at}", role="agent" if at % 2 else "user", content=text, created_at=WHEN + timedelta(minutes=at)
+        )
+        for at, text in enumerate(said)
+    ]
+    return extract(ExtractInput(turns=turns)).memories
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("Our rent is 1200 euros a month. Sorry, 1250.", "Our rent is 1250 euros a month."),
+        ("My flight is at 7:15. Oh wait, 7:50.", "My flight is at 7:50."),
+        ("I work at Siemens. Actually no, at Bosch.", "I work at Bosch."),
+        ("My dentist is Dr. Kern. I meant Dr. Kerner.", "My dentist is Dr. Kerner."),
+        ("The audit is on Tuesday, no wait, on Wednesday.", "The audit is on Wednesday (13 May 2026)."),
+        ("My rent is $900. Scratch that. My rent is $950 now.", "My rent is $950 now."),
+        ("The captain is Ada... no, I meant the captain is Ines.", "The captain is Ines."),
+        ("Ich habe am Dienstag Training. Nein, am Mittwoch.", "Ich habe am Mittwoch Training (13 May 2026)."),
+    ],
+)
+def test_what_is_taken_back_in_the_next_breath_is_not_kept(text: str, content: str) -> None:
+    [memory] = found(text)
+    assert memory.content == content
+    assert memory.quote in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My budget is 500 euros. No more than 3 nights in a row.",
+        "I live in Leeds. Actually, I love it here.",
+        "My sister Anna lives in Rome. Sorry, Maria, I was away.",
+        "Our standup is at 9:30. No, 3 people can't make it.",
+        "My son was born in 2019. No, really.",
+    ],
+)
+def test_what_only_begins_like_a_correction_changes_nothing(text: str) -> None:
+    assert found(text)[0].content == text.partition(". ")[0] + "."
+
+
+def test_a_later_turn_that_corrects_gives_the_statement_with_its_value() -> None:
+    first, second = found("My interview is on 19 May.", "Good luck!", "No wait, 17 May. I can't wait.")
+    assert (second.content, second.quote, second.turns) == ("My interview is on 17 May.", "No wait, 17 May.", ["t2"])
+    facts = [
+        FactView(ref=ref, kind="fact", content=one.content, said_at=WHEN + timedelta(minutes=at))
+        for at, (ref, one) in enumerate((("old", first), ("new", second)))
+    ]
+    [contradiction] = reconcile(ReconcileInput(facts=facts)).contradictions
+    assert contradiction.refs == ["new", "old"]
+
+
+def test_a_later_turn_corrects_in_other_languages() -> None:
+    *_, last = found(
+        "Der Liefertermin für die Küche verschiebt sich auf den 3. April.", "Gut.", "Ich meine den 10. April."
+    )
+    assert last.content == "Der Liefertermin für die Küche verschiebt sich auf den 10. April."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We bought into the idea of a summer tour to Riga in July. Not decided.",
+        "Maybe I'll go for the senior post in the lab, not sure yet.",
+        "I've been toying with the idea of selling the flat in Leeds.",
+    ],
+)
+def test_what_is_undecided_is_not_kept(text: str) -> None:
+    assert found(text) == []
+
+
+def test_what_is_undecided_leaves_what_was_said_before_it() -> None:
+    [memory] = found("I work at a garden centre and April is brutal so we may pause a month. Not decided.")
+    assert memory.content == "I work at a garden centre"
+
+
+@pytest.mark.parametrize(
+    ("said", "correction", "meant"),
+    [
+        ("from the 3rd to the 14th of August", "the 5th to the 16th", "from the 5th to the 16th of August"),
+        ("on 19 March", "17 April", "on 17 April"),
+        ("12 chairs for 8 tables", "9", None),  # which of both?
+        ("12 chairs", "not 9", None),
+        ("12 chairs", "twelve", "twelve chairs"),
+        ("12 chairs", "12", None),
+    ],
+)
+def test_values_are_revised_kind_by_kind(said: str, correction: str, meant: str | None) -> None:
+    assert revised(said, correction) == meant
