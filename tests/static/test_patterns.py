@@ -68,6 +68,7 @@ PROOFS: dict[tuple[str, str], str] = {
         "sdk/agent_memory/language/offline/text.py",
         r"(?<=[a-z][.!?])(?=[A-Z][a-z])|(?<![A-Z])(?<=[a-z]{4}[.!?])\s+(?=[A-Z])"
         r"|(?<=[a-z]{3}[.!?])\s+(?=(?:i|im|we|my|our|the|and|also|please|never|always|no|decided)\b[ ':])"
+        r"|(?<= [A-Z]\.)\s+(?=(?:I|We|My|Our|The|He|She|They|It)\b[ '’])"
         r"|(?<=[a-z]{5}[.!?])\s+(?=[a-z]{3})|(?<=\d{3}[.!?])\s+(?=[a-z]{3})",
     ): "the repeat begins behind a full stop alone: a gap is read once and given back once",
     (

@@ -30,7 +30,7 @@ _REACH, _MOST = 200, 50
 """Characters on either side of a marker that are read, and markers of a text. They bound the work; choices."""
 _CLAUSE_END = linear(r"[.,;:!?]\s")
 _BRIEF_END = linear(r"[,;:!?]\s")
-_WORD = re.compile(r"\S+")  # one class: it reads every character once
+_WORD = linear(r"\S+")
 _SIGNS = '.,;:!?€$£%()"'
 
 
@@ -47,12 +47,18 @@ def corrected(text: str) -> str:
     return "".join([*done, near, text[at:]])
 
 
+def first_clause(text: str) -> str:
+    """A text up to the first mark that ends a clause within a sentence."""
+    end = _BRIEF_END.search(text)
+    return text[: end.start()] if end else text
+
+
 def revised(said: str, correction: str) -> str | None:
     """A statement with the values that open a correction in place of its own; None unless it has as many of each kind.
 
     A capital at the beginning makes no name.
     """
-    brought = _BRIEF_END.split(correction)[0]
+    brought = first_clause(correction)
     new, old = _values(brought, opens=True), _values(said, opens=False)
     kinds = {kind for kind, _, _ in new}
     pairs = [one for one in old if one[0] in kinds]

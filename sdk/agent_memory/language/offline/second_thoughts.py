@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from agent_memory.language.corrections import corrected, revised
+from agent_memory.language.corrections import corrected, first_clause, revised
 from agent_memory.language.offline import lexicon, statements
 from agent_memory.language.offline.text import Sentence, content_stems, expand, straighten
 from agent_memory.text.patterns import bounded, either
@@ -92,7 +92,7 @@ def _in_itself(sentence: Sentence) -> Meant:
 
 def _is_brief(sentence: Sentence) -> bool:
     """Whether a sentence opens with a value alone, and no clause."""
-    words = expand(re.split(r"[,;:!?]\s", sentence.text)[0]).lower().split()
+    words = expand(first_clause(sentence.text)).lower().split()
     return len(words) < _FEWEST or (len(words) <= 2 * _FEWEST and lexicon.FINITE.isdisjoint(words))
 
 
