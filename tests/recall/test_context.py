@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -329,3 +330,20 @@ async def test_the_deadline_is_one_for_everything(chat: ScriptedChat, monkeypatc
         monkeypatch.undo()
     assert context.degraded
     assert took == pytest.approx(0.5)
+
+
+def test_a_line_of_the_profile_does_not_say_again_what_a_turn_below_says(tmp_path: Path):
+    with Memory.local(tmp_path / "bees.db") as memory:
+        bea = memory.user("bea")
+        said = "I treat with oxalic acid in December and Apiguard in August. Never had a bad varroa year with it."
+        bea.thread("april").add("user", said, created_at=datetime(2026, 4, 4, tzinfo=UTC))
+        september = bea.thread("september")
+        september.add(
+            "user", "I ended up switching to Apivar this August after all.", created_at=datetime(2026, 9, 2, tzinfo=UTC)
+        )
+        memory.drain(timeout=60)
+        bea.process("profile")
+        assert "Apiguard" in bea.profile().content
+        text = bea.context("What do I use against varroa in August?").text
+    assert text.count("Apiguard") == 1
+    assert text.index("Apivar") < text.index("Apiguard")

@@ -31,6 +31,7 @@ def found(*said: str) -> list[ExtractedMemory]:
         ("I work at Siemens. Actually no, at Bosch.", "I work at Bosch."),
         ("My dentist is Dr. Kern. I meant Dr. Kerner.", "My dentist is Dr. Kerner."),
         ("The audit is on Tuesday, no wait, on Wednesday.", "The audit is on Wednesday (13 May 2026)."),
+        ("Dinner with the board is at 7. Hmm, no, make it 7:30.", "Dinner with the board is at 7:30."),
         ("My rent is $900. Scratch that. My rent is $950 now.", "My rent is $950 now."),
         ("The captain is Ada... no, I meant the captain is Ines.", "The captain is Ines."),
         ("Ich habe am Dienstag Training. Nein, am Mittwoch.", "Ich habe am Mittwoch Training (13 May 2026)."),
@@ -65,6 +66,12 @@ def test_a_later_turn_that_corrects_gives_the_statement_with_its_value() -> None
     ]
     [contradiction] = reconcile(ReconcileInput(facts=facts)).contradictions
     assert contradiction.refs == ["new", "old"]
+
+
+@pytest.mark.parametrize("reply", ["7.4 sorry, typo", "Actually 7.4, I misread the label.", "sorry I meant 7.4"])
+def test_a_later_turn_may_correct_in_any_words(reply: str) -> None:
+    *_, last = found("My average blood sugar is 8.4 now.", "Noted.", reply)
+    assert last.content == "My average blood sugar is 7.4 now."
 
 
 def test_a_later_turn_corrects_in_other_languages() -> None:

@@ -6,7 +6,7 @@ if no memory is relevant to the question, one line says so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any
@@ -133,10 +133,12 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
     if is_guess:
         best = worth_showing(found, query, 0.0, wanted.limit, calibration, _longest(wanted), past=past)[:NEAREST]
     best = [*parts.standing, *_with_conditions(parts.conditions, best, found)]
-    near = [hit for hit in _without_repeats(best) if hit.memory.id not in standing][: wanted.limit]
+    once = _without_repeats(best)
+    near = [hit for hit in once if hit.memory.id not in standing][: wanted.limit]
     newer = {} if past else _newer(found, near)
     shown = with_added(near, found, newer)[: wanted.limit]
-    profile = _profile_lines(parts.profile, query, found, shown, calibration) if shown else []
+    told = {hit.memory.id for hit in shown} | ({hit.memory.id for hit in best} - {hit.memory.id for hit in once})
+    profile = _profile_lines(parts.profile, query, found, told, calibration) if shown else []
     known = bool(hits or parts.profile)
     is_answered = shown and (not is_guess or asks_for_all(query))
     is_nothing = parts.question is not None and not is_answered and known and not parts.degraded
@@ -283,13 +285,15 @@ def _newer(found: Sequence[Hit], shown: Sequence[Hit]) -> dict[str, str]:
 
 
 def _profile_lines(
-    profile: UserProfile | None, query: str, found: Sequence[Hit], shown: Sequence[Hit], calibration: Calibration
+    profile: UserProfile | None, query: str, found: Sequence[Hit], known: Set[str], calibration: Calibration
 ) -> list[Line]:
-    """The lines of the profile that are relevant to the question and that no memory shows, the most relevant first."""
+    """The lines of the profile that are relevant to the question, the most relevant first; none that is told below.
+
+    A line that a turn tells too would say it without a day, and above what is newer.
+    """
     if profile is None:
         return []
     lines = profile.lines()
-    known = {hit.memory.id for hit in shown}
     if asks_for_all(query):
         return [profile_line(line.text, line.memory_ids) for line in lines if known.isdisjoint(line.memory_ids)]
     near = {hit.memory.id: nearness(hit.similarity, calibration) for hit in found if hit.similarity is not None}

@@ -12,16 +12,18 @@ from agent_memory.language.offline.text import Sentence, content_stems, expand, 
 from agent_memory.text.patterns import bounded, either
 
 _SURE = either("""
-    scratch_that strike_that no_wait i_meant(?!_to\\b) i_mean make_that i_misspoke
+    scratch_that strike_that no_wait i_meant(?!_to\\b) i_mean make_(?:it|that) i_misspoke
     ich_meint?e quería_decir quiero_decir je_voulais_dire je_veux_dire volevo_dire voglio_dire queria_dizer ik_bedoel
 """)
 _LIGHT = either("""
-    no nope oh oops wait sorry actually hang_on hold_on my_mistake my_bad correction nein entschuldigung perdona perdón
-    pardon non scusa desculpa nee
+    no nope oh oops h+m+ wait sorry actually hang_on hold_on my_mistake my_bad correction nein entschuldigung perdona
+    perdón pardon non scusa desculpa nee
 """)
 _OPENING = bounded(rf"(?:{_LIGHT}\b[ ,.:!…-]+){{0,3}}(?P<sure>{_SURE}\b[ ,.:!…-]*(?:natürlich )?)?", re.I)
 _GONE = bounded(r"(?:scratch|strike) ", re.I)
-_MARKS = tuple(",.:!…-")
+_NO = bounded(r"(?:no|nope|non|nein|nee)[ ]*$", re.I)
+"""What takes nothing back without a mark behind it: "No more than 3"."""
+_TRAILING = bounded(r"[ ,;(-]+(?:sorry|i meant?|typo|rather)\b[^.!?]{0,20}[.!)]*$", re.I)
 _AMID = bounded(rf"[ ,;.…-]+(?:{_LIGHT}[ ,.…-]+){{0,2}}(?P<sure>{_SURE})[ ,:;.…-]+", re.I)
 _OPEN = bounded(
     r"(?:but )?(?:(?:it|that|this) is |(?:i|we) (?:am|are|have) )?(?:still )?(?:not (?:yet )?|nothing (?:is )?)"
@@ -54,14 +56,15 @@ def meant(own: Sequence[Sentence], content: str, said: Sequence[str]) -> list[Me
         if _OPEN.fullmatch(expand(plain)):
             kept[-1:] = _without_last_clause(kept[-1]) if kept else []
             continue
-        opening = _OPENING.match(plain)
-        sure = opening["sure"] if opening else None
-        end = opening.end() if opening and (sure or opening[0].rstrip()[-1:] in _MARKS) else 0
-        rest = Sentence(sentence.text[end:], sentence.start + end)
+        again = _again(sentence, plain)
+        if again is None:
+            kept.append(_in_itself(sentence))
+            continue
+        sure, rest = again
         last = kept[-1] if kept else None
-        before = [*([last.sentence.text] if last else []), *(said if sure or not last else [])] if end else []
-        wrong = next((one for one in before if _is_brief(rest) and revised(one, rest.text)), None)
-        new = revised(wrong, rest.text) if wrong else None
+        before = [*([last.sentence.text] if last else []), *(said if sure or not last else [])]
+        wrong = next((one for one in before if revised(one, rest.text)), "") if _is_brief(rest) else ""
+        new = revised(wrong, rest.text)
         if new and last and wrong == last.sentence.text:
             quote = content[last.sentence.start : sentence.start + len(sentence.text)]
             kept[-1] = Meant(Sentence(new, last.sentence.start), quote)
@@ -72,6 +75,17 @@ def meant(own: Sequence[Sentence], content: str, said: Sequence[str]) -> list[Me
         else:
             kept.append(_in_itself(sentence))
     return kept
+
+
+def _again(sentence: Sentence, plain: str) -> tuple[str, Sentence] | None:
+    """The sure words with which a sentence takes something back, if any, and what it says instead."""
+    opening, trailing = _OPENING.match(plain), _TRAILING.search(plain)
+    if opening is None or _NO.search(opening[0]):
+        return None
+    stop = trailing.start() if trailing and trailing.start() > opening.end() else len(plain)
+    if not opening[0] and stop == len(plain):
+        return None
+    return opening["sure"] or "", Sentence(sentence.text[opening.end() : stop], sentence.start + opening.end())
 
 
 def _without_last_clause(one: Meant) -> list[Meant]:
