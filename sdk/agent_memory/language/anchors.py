@@ -7,12 +7,13 @@ name of a talk belongs to its part of the sentence. A claim whose other words ar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from agent_memory.language.clauses import content_words
-from agent_memory.language.measures import is_unit
+from agent_memory.language.clauses import content_words, is_about_user
+from agent_memory.language.measures import is_unit, without_scales
 from agent_memory.language.polarity import NEGATORS, words_of
+from agent_memory.language.reversals import is_turned_comparison
 from agent_memory.text.dates import CALENDAR, DAY_NAMES, MONTH_NAMES
 from agent_memory.text.figures import NUMBERS
 from agent_memory.text.names import names
@@ -56,6 +57,7 @@ _OPPOSITES = [
 
 def out_of_place(content: str, quoted: str) -> str | None:
     """The first figure, name or opposite that a claim puts where it was not said; None if there is none."""
+    content, quoted = without_scales(content), without_scales(quoted)
     return (
         _opposite(content, quoted)
         or _other_rate(content, quoted)
@@ -139,14 +141,40 @@ _TIMES = linear(
 
 
 def _opposite(content: str, quoted: str) -> str | None:
-    told, said = set(words_of(content)), set(words_of(quoted))
+    words, quote = words_of(_BOUND.sub(" ", content)), words_of(_BOUND.sub(" ", quoted))
+    told, said = set(words), set(quote)
     if not (NEGATORS.isdisjoint(told) and NEGATORS.isdisjoint(said)):
         return None
     for pair in _OPPOSITES:
         for here, there in (pair, pair[::-1]):
             if (found := told & here) and not told & there and said & there and not said & here:
+                if pair in _CONVERSES and _is_the_other(words, quote, there):
+                    continue  # "Marcus bought it from Leo", whom Leo sold it
+                if is_turned_comparison(content, quoted, same=False):
+                    continue  # "A gives more than B", which gives less than A
                 return f"{min(found)} is the opposite of what was said"
     return None
+
+
+_BOUND = linear(
+    r"\b(?:at (?:least|most)|no (?:more|less|fewer) than|or (?:more|less|fewer|so)|more or less)\b", re.IGNORECASE
+)
+"""Limits, which `bounds` compares."""
+_CONVERSES = [
+    _OPPOSITES[0],
+    _OPPOSITES[1],
+    *(pair for pair in _OPPOSITES if not pair[0].isdisjoint(("landlord", "employer"))),
+]
+"""Opposites that say the same of the other side."""
+_ME = frozenset("me us mir uns mich".split())
+
+
+def _is_the_other(words: Sequence[str], quote: Sequence[str], verbs: frozenset[str]) -> bool:
+    """Whether a claim begins with somebody who stands behind the verb in its quote."""
+    place = next(at for at, word in enumerate(quote) if word in verbs)
+    if is_about_user(words):
+        return not _ME.isdisjoint(quote[place:])
+    return words[0].removesuffix("'s") in {word.removesuffix("'s") for word in quote[place:]}
 
 
 def _spelt(text: str) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from agent_memory.language.clauses import content_words
-from agent_memory.language.polarity import NEGATORS, words_of
+from agent_memory.language.polarity import AGAINST, NEGATORS, words_of
 from agent_memory.language.said_dates import Spoken
 from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import linear
@@ -37,19 +37,25 @@ def not_agreed(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -
     return (
         _deferred(content, by_user, by_agent, [turn.text for turn in ahead if turn.is_user])
         or _denied_value(content, by_user, by_agent)
+        or _refused(content, cited, ahead)
         or _not_the_question(content, cited, ahead)
     )
 
 
 _DEFERS = linear(
     r"\b(?:not sure|no idea|let me (?:think|check|ask|talk|see|sleep)|let['’]s (?:park|wait|see)|think about it|"
+    r"i['’]ll (?:read|look|think|consider|check|ask|see)|(?:good|nice) to know|interesting|"
+    r"vou (?:pensar|ver)|(?:ich|mal) (?:überlege|schaue?n?|sehen)|réfléchi\p{L}*|on verra|je vais voir|"
+    r"lo pensaré|lo miraré|ya veré|me lo pienso|ci penso|vedremo|vediamo|(?:ik )?denk er|"
     r"still (?:looking|deciding|thinking|comparing|choosing|weighing)|(?:have|has)n['’]t decided|maybe|perhaps|"
     r"later)\b|"
     r"\?\s*$",
     re.IGNORECASE,
 )
 """Ways to reply without a yes, a question in return among them."""
-_OPENS = frozenset("user user's chose chosen decided decides goes wants follows prefers named uses has the".split())
+_OPENS = frozenset(
+    "user user's chose chosen decided decides goes wants follows prefers named uses has the buys bought buy".split()
+)
 """Words that a claim adds to a suggestion to say that it was taken."""
 _PARTS = linear(r",\s|\sand\s|;\s")
 _SPOKEN_FULLY = 5
@@ -68,6 +74,9 @@ def _deferred(content: str, by_user: Sequence[str], by_agent: Sequence[str], ear
         and len(reply) >= _SPOKEN_FULLY
         and not any(text.rstrip().endswith("?") for text in by_agent)
     )
+    passes = (
+        len(replied) >= 2 and len(reply) >= _SPOKEN_FULLY and _TAKING_UP.isdisjoint(reply) and _YES.isdisjoint(reply)
+    )
     for part in _PARTS.split(content):
         told = content_words([word for word in words_of(part) if word not in _OPENS])
         only = told & theirs - own
@@ -75,7 +84,24 @@ def _deferred(content: str, by_user: Sequence[str], by_agent: Sequence[str], ear
             return "the user did not agree to it"
         if elsewhere and len(told) >= 2 and told <= theirs and told.isdisjoint(own):
             return "only the agent said it"
+        supposed = [
+            one for text in by_agent for one in sentences(text) if _OF_YOU.search(one) and not one.endswith("?")
+        ]
+        if passes and told and any(told <= content_words(words_of(one)) for one in supposed) and told.isdisjoint(own):
+            return "only the agent said it"
     return None
+
+
+_OF_YOU = linear(
+    r"\b(?:you['’]re|you are|you have|you['’]ve|you (?:like|love|hate|prefer|live|work|own)|your|du bist|du hast|"
+    r"sie sind|sie haben|tu es|tu as|vous êtes|vous avez|eres|tienes|sei|hai|você é|você tem|je bent|je hebt)\b",
+    re.IGNORECASE,
+)
+"""What an agent says of the user."""
+_YES = frozenset(
+    """yes yeah yep yup right exactly correct true indeed absolutely definitely agreed that's ja genau stimmt richtig
+    oui exact sí si claro exacto certo esatto sim""".split()
+)
 
 
 def _denied_value(content: str, by_user: Sequence[str], by_agent: Sequence[str]) -> str | None:
@@ -83,8 +109,42 @@ def _denied_value(content: str, by_user: Sequence[str], by_agent: Sequence[str])
     reply = words_of(" ".join(by_user))
     told = [word for word in words_of(content) if word[:1].isdigit() and word not in reply]
     known = words_of(" ".join(by_agent))
-    denies = _REPLY.isdisjoint(reply[:1]) and NEGATORS.isdisjoint(words_of(content)) and not NEGATORS.isdisjoint(reply)
+    plain = NEGATORS.isdisjoint(words_of(content))
+    denies = _REPLY.isdisjoint(reply[:1]) and plain and not NEGATORS.isdisjoint(reply)
+    # "No, rather the 22nd": the reply has a figure of its own.
+    denies = denies or (plain and _NO.issuperset(reply[:1]) and any(word[:1].isdigit() for word in reply))
     return "the user did not agree to it" if denies and any(word in known for word in told) else None
+
+
+_NO = frozenset("no nope nah nein nee non não".split())
+_OPEN_QUESTION = frozenset(
+    """or what which who whom whose where when why how oder was welche welcher welches wer wen wem wo wann warum wie o
+    qué cuál cuáles quién dónde cuándo cómo ou quel quelle quels quelles qui où quand comment pourquoi che cosa quale
+    chi dove quando come qual quem onde of wat welk welke wie waar wanneer hoe""".split()
+)
+"""Words of questions to which "no" is no answer, or none to all of it."""
+_LIMITED = frozenset("only just instead other solo sólo nur seulement soltanto só apenas alleen rather former".split())
+
+
+def _refused(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> str | None:
+    """Finds "has a truck licence" if the user said "no, for cars" to "do you have a truck licence?"."""
+    users = [turn for turn in cited if turn.is_user]
+    talk = [*ahead, *cited]
+    before = talk[: talk.index(users[-1])][-1:]
+    if not before or before[0].is_user or not _NO.issuperset(words_of(users[-1].text)[:1]):
+        return None
+    asked = [one for one in sentences(before[0].text) if one.rstrip().endswith("?")]
+    question = words_of(asked[-1]) if len(asked) == 1 else []
+    words = words_of(content)
+    if not question or not (NEGATORS | _OPEN_QUESTION).isdisjoint(question):
+        return None
+    if not (NEGATORS | _LIMITED | AGAINST).isdisjoint(words):
+        return None
+    told, about = content_words([word for word in words if word not in _OPENS]), content_words(question)
+    # What the reply says beside its "no" may be the claim.
+    if len(told & about) < min(2, len(told)) or not told.isdisjoint(content_words(words_of(users[-1].text))):
+        return None
+    return "the user did not agree to it"
 
 
 _BARE = frozenset("yes yeah yep sure ok okay please thing do that sounds good great fine of course".split())

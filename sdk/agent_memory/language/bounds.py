@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agent_memory.language.polarity import HEDGES, NEGATORS, telling, words_of
+from agent_memory.language.polarity import HEDGES, NEGATORS, telling, without_may, words_of
 from agent_memory.text.figures import NUMBERS
 from agent_memory.text.patterns import WORD, linear
 from agent_memory.text.sentences import sentences
@@ -56,14 +56,35 @@ _CONDITION_AHEAD = linear(
     re.IGNORECASE,
 )
 """A condition without a comma behind it: the clause that depends on it begins with the next pronoun."""
+_CONDITION_ABROAD = linear(
+    r"^\W*(?:wenn|falls|sofern|solange|si|als|indien|"
+    r"se (?:il|lo|la|l['’]|i|le|mi[oa]|non|tutto|eu|o|a|os|as|não|tudo|der))\s([^,.;!?]+),\s*([^.;!?]+)",
+    re.IGNORECASE,
+)
+_ON_CONDITION = linear(
+    r",?\s(?:if|unless|provided|providing|as long as|so long as|on (?:the )?condition|assuming|wenn|falls|sofern|"
+    r"solange|vorausgesetzt|es sei denn|siempre que|con tal de que|a menos que|à condition|tant que|a patto che|"
+    r"a condizione che|purché|a meno che|desde que|mits|zolang|tenzij)\s",
+    re.IGNORECASE,
+)
+"""A condition behind what depends on it."""
+_ASKING_WHETHER = linear(
+    r"\b(?:know|sure|see|ask(?:s|ed)?|asking|check(?:s|ed|ing)?|wonder(?:s|ed|ing)?|decide|matter|mind|care|idea|tell|"
+    r"say|remember|as|even|only|what|but|not|or|and|glad|nice|great|help|appreciate it|best|ideal|fine|ok|okay|good|"
+    r"better),?$",
+    re.IGNORECASE,
+)
+"""What stands before an "if" that sets no condition."""
 _SAYING = frozenset(
     "you remember recall right mistaken possible needed necessary honest anything like ask helps matters".split()
 )
 _CONDITIONAL = frozenset(
-    "if unless once when whenever provided depends depending condition conditional case far remembers".split()
+    """if unless once when whenever provided depends depending condition conditional case far remembers long while
+    during until wenn falls sofern solange bedingung si siempre caso mientras condición condition tant se purché patto
+    finché condizione als mits zolang indien tenzij tijdens bei except""".split()
 )
 _UNSURE = linear(
-    r"\b(?:not sure|unsure|don['’]t know|not know|no idea|wonder|wondering|uncertain)\s+(?:if|whether)\s+([^.;!?]+)",
+    r"\b(?:not sure|unsure|don['’]t know|not know|no idea|wonder|wondering|uncertain)\s+(?:if|whether)\s+([^,.;!?]+)",
     re.IGNORECASE,
 )
 _WISHED = linear(r"\b(?:I|we|you|he|she|it|they)(?:\s+may|(?:['’]d|\s+would)\s+(?:like|love)\s+to)\s+([^.;!?]+)")
@@ -142,15 +163,32 @@ def _more_often(content: str, quoted: str) -> str | None:
     return None
 
 
+def _on_condition(words: set[str], sentence: str) -> bool:
+    """Whether a claim is what a sentence says under a condition, in another language or behind it."""
+    told = telling(words)
+    ahead = [(claim, condition, 1) for condition, claim in _CONDITION_ABROAD.findall(sentence)]
+    gap = _ON_CONDITION.search(sentence)
+    behind = [] if gap is None else [(sentence[: gap.start()], sentence[gap.end() :], 2)]
+    behind = [one for one in behind if not _ASKING_WHETHER.search(one[0])]
+    for claim, condition, fewest in (*ahead, *behind):
+        if len(told & telling(words_of(claim))) < fewest or not _SAYING.isdisjoint(words_of(condition)):
+            continue
+        if told.isdisjoint(telling(words_of(condition)) - telling(words_of(claim))):
+            return True
+    return False
+
+
 def _unconditional(content: str, quoted: str) -> str | None:
     """Finds a claim that states as a fact what was said only under a condition or with a doubt."""
-    words = set(words_of(content))
+    words = set(words_of(without_may(content)))
     if _TELLS_DOUBT.isdisjoint(words) and NEGATORS.isdisjoint(words):
         for rest in (*_UNSURE.findall(quoted), *_WISHED.findall(quoted)):
             if len(telling(words) & telling(words_of(rest.partition(" but ")[0]))) >= 2:
                 return "it leaves out a doubt"
     if (_CONDITIONAL | HEDGES).isdisjoint(words):
         for sentence in sentences(quoted):
+            if _on_condition(words, sentence):
+                return "it leaves out a condition"
             for pattern, fewest in ((_CONDITION, 1), (_CONDITION_AHEAD, 2)):
                 for condition, claim in pattern.findall(sentence):
                     shared = telling(words) & telling(words_of(claim))

@@ -15,6 +15,7 @@ from functools import lru_cache
 from agent_memory.language.offline.text import stem as lemma
 from agent_memory.language.offline.verbs import is_past
 from agent_memory.language.polarity import CLAUSE, HEDGES, NEGATORS, without_may, words_of
+from agent_memory.text.dates import DAYS
 from agent_memory.text.patterns import WORD, linear
 from agent_memory.text.people import KIN, SAME_KIN
 from agent_memory.text.sentences import sentences
@@ -22,6 +23,13 @@ from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
 
 LONGEST_STEM = 8
 """Letters of a stem that are compared, so that forms of long words in languages without a stemmer count as one."""
+
+
+USER = frozenset(
+    """user nutzer nutzerin benutzer benutzerin anwender usuario usuaria utilisateur l'utilisateur utilisatrice
+    l'utilisatrice utente l'utente usuário usuária utilizador utilizadora gebruiker gebruikster""".split()
+)
+"""What claims call the user, in seven languages."""
 
 
 def content_words(words: Sequence[str]) -> frozenset[str]:
@@ -36,7 +44,8 @@ def content_words(words: Sequence[str]) -> frozenset[str]:
 _EMPTY = (
     SMALL_WORDS
     | FUNCTION_WORDS
-    | frozenset("user users user's nutzer nutzers usuario utilisateur l'utilisateur".split())
+    | frozenset("users user's nutzers de het een en van zijn haar heeft hebben met".split())
+    | USER
 )
 
 
@@ -141,14 +150,8 @@ def _asks(at: str, words: Sequence[str]) -> bool:
 
 
 def is_about_user(words: Sequence[str]) -> bool:
-    """Whether a claim begins with "the user", in one of six languages."""
-    return not _USER.isdisjoint(words[:2])
-
-
-_USER = frozenset(
-    """user nutzer nutzerin benutzer benutzerin anwender usuario usuaria utilisateur l'utilisateur utilisatrice
-    l'utilisatrice utente l'utente usuário usuária""".split()
-)
+    """Whether a claim begins with "the user", in one of seven languages."""
+    return not USER.isdisjoint(words[:2])
 
 
 # --- moods ---
@@ -168,16 +171,19 @@ _MOODS = {
     r"devo|dovrei|devrebbe|preciso|tenho\s+(?:que|de)",
     "imagined": r"(?:let['’]s\s+)?pretend(?:ing)?|^\s*say\s+(?:i|we)(?:\s|['’])|"
     r"(?:i|we|you|he|she|they)['’]d\s+(?:be|have|go|do|get|need|take|buy|make|live|study|use|want|move|"
-    r"choose|pick|give|keep|find|say|never|not|still|probably)|would(?:\s+(?:not|never|have|probably|be|still))*\s+\p{L}+|if\s+(?:i|we|he|she|they|it|you)\s+"
+    r"choose|pick|give|keep|find|never|not|still|probably)|would(?:\s+(?:not|never|have|probably|be|still))*\s+\p{L}+|if\s+(?:i|we|he|she|they|it|you)\s+"
     r"(?:had|were|won|could|knew|lived|did)|had\s+(?:i|we|he|she|they)|let['’]s\s+say|imagine|suppose|supposing|assuming|"
     r"hypothetically|what\s+if|angenommen|würden?|hätten?|wären?|bräuchten?|stell\s+dir\s+vor|supongamos|imagínate|"
     r"(?:habría|tendría|sería|haría|iría|compraría|tuviera|tuviese)|supposons|imaginons|"
+    r"si\s+(?:yo\s+)?\p{L}{2,}(?:[aei]ra|[aei]ras|ramos|[aei]ran|[aei]se|semos|[aei]sen)|"
+    r"s[ei]\s+(?:eu\s+|io\s+)?\p{L}{2,}(?:ssi|sse|ssimo|ssero|ssemos|ssem)|"
+    r"si\s+(?:je\s+|j['’]|on\s+|nous\s+)\p{L}{2,}(?:ais|ait|ions)|"
     r"\p{L}+(?:rais|rions|raient)|serait|aurait|si\s+j['’](?:avais|étais)|mettiamo|\p{L}+(?:rebbe|rebbero|remmo)|"
     r"se\s+(?:avessi|fossi)|teria|seria|se\s+eu",
     "ahead": r"tomorrow|next\s+(?:week|month|year|spring|summer|autumn|fall|winter)|"
     r"(?:nächste[nrs]?|kommende[nrs]?)\s+\p{L}+|prochaine?|próxim[oa]|prossim[oa]|demain",
     "possible": r"(?:ob|whether|si|se)\s+(?:ich|wir|er|sie|es|i|we|he|she|they|je|on|io)|there['’]s\s+"
-    r"a\s+(?:small\s+|good\s+|slight\s+)?(?:chance|possibility)|might|torn\s+between|half\s+a\s+mind|"
+    r"an?\s+(?:\S+\s+)?(?:chance|possibility)|might|torn\s+between|half\s+a\s+mind|"
     r"in\s+case\s+(?:i|we|he|she|they)|i\s+wonder\s+(?:how|what|when|where|who|why|which)|hesitating|hésit(?:e|ons|es)|dudo|dudamos|schwanken?|"
     r"leaning\s+towards?|(?:i|we)\s+(?:seem|vaguely)|podría\s+ser|may|"
     r"\p{L}+\s+could|considering|(?:thinking|thought)\s+(?:of|about)|tempted|toying|könnten?|"
@@ -193,7 +199,8 @@ _MOODS = {
     r"può\s+darsi|maybe|perhaps|possibly|probably|presumably|apparently|supposedly|allegedly|rumou?r(?:s|ed)?|gossip|"
     r"reportedly|(?:i|we)\s+(?:think|believe|guess|suppose|reckon|assume|suspect|imagine)|(?:i|we)\s+heard\s+(?:that|"
     r"he|she|they|it)|(?:i['’]m|am|not)\s+(?:(?:not|quite|entirely|totally|100%)\s+)*sure|unsure|undecided|"
-    r"no\s+idea|(?:some\s+)?talk\s+of|word\s+is|on\s+the\s+fence|in\s+two\s+minds|depends|"
+    r"no\s+idea|(?:some\s+)?talk\s+of|word\s+is|on\s+the\s+fence|in\s+two\s+minds|(?:it|that|this)\s+(?:all\s+)?depends|"
+    r"depends\s+(?:on\s+)?(?:whether|if|how|what|when|who|where)|"
     r"vielleicht|womöglich|möglicherweise|vermutlich|wahrscheinlich|wohl|angeblich|anscheinend|"
     r"(?:ich|wir)\s+(?:glaube|denke|vermute|schätze|überlege|meine|glauben|denken|überlegen)|(?:glaube|denke)\s+ich|"
     r"je\s+(?:crois|pense|suppose)|j['’]imagine|il\s+paraît|peut-être|probablement|sans\s+doute|"
@@ -221,6 +228,7 @@ _FRAMES = {
         re.IGNORECASE,
     ),
     "imagined": linear(
+        r"\b(?:character|protagonist|persona|npc|villain|heroine|narrator)\b[^.:!?]*:\s|"
         r"^\W*(?:(?:let['’]s\s+)?pretend\b|in\s+(?:the|my|our|this|a)\s+(?:novel|story|play|film|movie|script|sketch|dream)"
         r"\b)",
         re.IGNORECASE,
@@ -255,7 +263,7 @@ OWN = frozenset(
 
 _MINE = frozenset(
     """my our his her their mein meine unser unsere sein seine ihr ihre mi mis nuestro nuestra su sus mon ma mes notre
-    nos son sa ses leur mio mia il la meu minha o a""".split()
+    nos son sa ses leur mio mia il la meu minha o a mijn onze zijn haar""".split()
 )
 THEIRS = frozenset("his her their seine ihre".split())
 _CONCERNING = frozenset("about on with for in at".split())
@@ -265,7 +273,7 @@ SELF = frozenset(
     """i i'm i've i'd i'll me my mine myself we we're we've we'd we'll us our ours both together ich mir mich mein meine
     meinen wir uns unser yo me mi mis conmigo nos nosotros nuestro je j'ai me m'a moi mon ma mes nous notre io
     mi mio mia
-    noi eu mim comigo nós""".split()
+    noi eu mim comigo nós ik mij mijn wij ons onze""".split()
 )
 _LEADING = frozenset(
     """and but so well also because oh actually btw yes yeah no then when while since though although und aber also weil
@@ -311,7 +319,7 @@ def _party(words: Sequence[str], part: str, *, joined: bool) -> tuple[str, str |
         second = next((word for word in words[2:6] if word in OF_PEOPLE), second)
     if joined and second in _CONCERNING and f"{first[:1].upper()}{first[1:]}" in part.split():  # "… and Eva about that"
         return first, first
-    is_name = first[:1].upper() + first[1:] in WORD.findall(part)[:1] and len(first) > 2
+    is_name = first not in DAYS and first[:1].upper() + first[1:] in WORD.findall(part)[:1] and len(first) > 2
     is_verb = is_past(first) or first.endswith("ing")  # "Got promoted last week"
     if (
         is_name

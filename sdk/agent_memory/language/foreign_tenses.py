@@ -7,7 +7,9 @@ perfect may lead to a lasting state ("ich habe mir ein Auto gekauft"). The words
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from agent_memory.language.clauses import content_words
 from agent_memory.language.offline.foreign import is_over
 from agent_memory.language.polarity import CLAUSE, words_of
 from agent_memory.text.languages import is_foreign
@@ -97,9 +99,16 @@ def other_foreign_time(content: str, quoted: str, is_then: bool) -> str | None:
                 return f"nobody said {word}"
     if is_then or not _STILL.isdisjoint(said) or not _says_now(content):
         return None
-    parts = [clause for clause in CLAUSE.split(quoted) if len(words_of(clause)) > 1]
+    parts = _nearest([clause for clause in CLAUSE.split(quoted) if len(words_of(clause)) > 1], content_words(words))
     past = all(_is_imperfect(clause) or (over and _EARLIER.search(clause)) for clause in parts)
     return "it was said of the past" if parts and past else None
+
+
+def _nearest(clauses: Sequence[str], told: frozenset[str]) -> Sequence[str]:
+    """The clauses that share most words with a claim; all of them if none shares any."""
+    shared = [len(told & content_words(words_of(clause))) for clause in clauses]
+    most = max(shared, default=0)
+    return [clause for clause, number in zip(clauses, shared, strict=True) if number == most]
 
 
 _NO_PASTS = frozenset("utente habite elefante gente restaurante".split())

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import pairwise
 
 from agent_memory.text.figures import NUMBERS
+from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import WORD, linear
 
 
@@ -72,6 +74,8 @@ _ALL_NUMBERS = NUMBERS | {
         "dezenove vinte",
         "twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien vijftien zestien zeventien "
         "achttien negentien twintig",
+        "zweimal dreimal viermal fünfmal",
+        "tweemaal driemaal viermaal vijfmaal",
     )
     for number, word in enumerate(words.split(), 2)
     if word != "*"  # several words, or words of other languages too: "once", "due", "sei"
@@ -189,6 +193,17 @@ def _value(digits: str, scale: str) -> str:
     return number.lstrip("0") or "0"
 
 
+def without_scales(text: str) -> str:
+    """A text with its large numbers in plain digits: 60k and 60,000 are both 60000."""
+    return _LARGE.sub(lambda found: _value(found[1] or found[2], (found[3] or "").casefold()), text)
+
+
+_LARGE = linear(
+    r"\b(?:(\d{1,3}(?:[,.]\d{3})+)|(\d{1,4}(?:[.,]\d{1,2})?)\s?(k|mio|million|thousand|tausend|grand|bn|billion))\b",
+    re.IGNORECASE,
+)
+
+
 def unsaid_figures(content: str, quoted: str, said: str) -> str | None:
     """A figure that nobody said."""
     content, quoted, said = map(_in_ascii, (content, quoted, _with_halves(said)))
@@ -202,11 +217,22 @@ def unsaid_figures(content: str, quoted: str, said: str) -> str | None:
     hours = {hour for hour in _OCLOCK.findall(plain) if 12 < int(hour) < 24}
     known |= {hour for hour in hours if _is_evening(int(hour) - 12, known, early)}
     missing = {_value(found[1], found[2] or "") for found in _SCALED.finditer(plain)} - known
-    if _numbers(quoted) - {"1"}:  # without any, "two children" may be counted from their names
-        missing |= _numbers(" ".join(word for word in WORD.findall(plain) if word in _ALL_NUMBERS)) - known - {"1"}
+    spelt = [(word, behind) for word, behind in pairwise([*WORD.findall(plain), ""]) if word in _ALL_NUMBERS]
+    if not _numbers(quoted) - {"1"} and is_foreign(said):
+        spelt = []
+    elif not _numbers(quoted) - {"1"}:  # then "two children" may be counted from their names, but "six years" may not
+        most = 1 + len(_SEPARATORS.findall(said))
+        spelt = [one for one in spelt if is_unit(one[1]) or is_unit(f"{one[1]}s") or _ALL_NUMBERS[one[0]] > most]
+    missing |= _numbers(" ".join(word for word, _ in spelt)) - known - {"1"}
     return f"nobody said {', '.join(sorted(missing))}" if missing else None
 
 
+_SEPARATORS = linear(
+    r"[,;&+/\n]|[.!?]\s+\p{L}|\b(?:and|or|with|plus|und|oder|mit|y|e|o|con|et|ou|avec|com|en|of|met|we|us|our|both|twice|again|another|other|"
+    r"second|also|too|wir|uns|unser\p{L}*|nous|notre|nos|nuestr\p{L}*|noi|nostr\p{L}*|nós|noss\p{L}*|wij|ons|onze)\b",
+    re.IGNORECASE,
+)
+"""What may join the things that a claim counts."""
 _DIGIT_WORDS = dict(zip("zero oh one two three four five six seven eight nine".split(), "00123456789", strict=True))
 _DICTATED = linear(rf"\b((?:(?:{'|'.join(_DIGIT_WORDS)})\s+){{2,15}}(?:{'|'.join(_DIGIT_WORDS)}))\b")
 """A number said digit by digit: "four four one nine"."""
@@ -244,6 +270,7 @@ UNITS = (
      "gb": "gb", "tb": "tb"},
     {"sqm": "m2", "sqmetre": "m2", "sqmetres": "m2", "sqmeter": "m2", "sqmeters": "m2", "qm": "m2",
      "quadratmeter": "m2", "sqft": "ft2", "sqfoot": "ft2", "sqfeet": "ft2"},
+    {"am": "am", "pm": "pm"},
 )  # fmt: skip
 """Words and signs of units as people write them, by what they measure."""
 _MEASURED = linear(r"([€$£¥])?\s?(\d+(?:[.,]\d+)*)[\s-]?([€$£¥%]|\p{L}+)?")
@@ -293,5 +320,5 @@ def is_span_said(phrase: str, said: str) -> bool:
 
 
 _SQUARE = linear(r"\b(?:square|sq\.?)\s")
-_UNSAID: tuple[set[str], ...] = ({"eur", "usd", "gbp", "jpy", "chf", "percent"}, {"y"}, set(), set(), set())
+_UNSAID: tuple[set[str], ...] = ({"eur", "usd", "gbp", "jpy", "chf", "percent"}, {"y"}, set(), set(), set(), set())
 """Units that a bare figure may have: money any currency or a share ("60/40"), an age years. Not listed: any unit."""

@@ -54,6 +54,12 @@ _STATES = frozenset("has owns lives works drives hat besitzt wohnt lebt tiene vi
 _DONE = ("é", "ée", "és", "ées", "ado", "ada", "ido", "ida", "ato", "ata", "ito", "uto")
 """How participles of Romance languages end."""
 _SPEECH = linear(r"[\"“„«]([^\"“”„«»\n]{8,400})[\"”“»]|(?:^|[\s(,:])['‘]([^\n‘]{8,400}?)['’](?:[\s.,;:!?)]|$)")
+_REPORTED = linear(
+    r"\b(?:reads|states|steht|lautet|pone|staat|translate|summari[sz]e|proofread|paraphrase|übersetze?|traduce|traduzca|"
+    r"traduis|traduisez|traduci|traduz|traduza|vertaal)\b[^:.!?\n]{0,40}:\s+([^\n]{8,400})()",
+    re.IGNORECASE,
+)
+"""Words of a text without quotation marks: "the letter reads: …", "translate: …"."""
 _FIRST_PERSON = frozenset(
     "i i'm i've i'd i'll my me we ich mein meine wir yo mi je j'ai j'aime mon ma nous io ho eu".split()
 )
@@ -80,7 +86,9 @@ def changed_mood(content: str, cited: Sequence[str], speaker: str) -> str | None
     most, homes = homes_of(told, clauses)
     if not homes:
         return _translated(words, clauses)
-    alone = len(cited) == 1 and len(sentences(cited[0])) == 1  # then the claim can have no other source
+    parts = sentences(cited[0])
+    # Then the claim can have no other source, or none that states anything.
+    alone = len(cited) == 1 and (len(parts) == 1 or all(part.rstrip().endswith("?") for part in parts))
     if most >= (1 if alone else min(2, len(told))):
         if (
             len(cited) == 1
@@ -218,8 +226,9 @@ def of_direct_speech(content: str, cited: Sequence[str], speaker: str) -> str | 
     outside: set[str] = set()
     for text in cited:
         behind = 0
-        for found in _SPEECH.finditer(text):
-            frame, speech = text[behind : found.start()], found[1] or found[2] or ""
+        for found in _SPEECH.finditer(text) if _SPEECH.search(text) else _REPORTED.finditer(text):
+            speech = found[1] or found[2] or ""
+            frame = text[behind : text.index(speech, found.start())].rstrip("\"“„«'‘ ")
             outside |= content_words(words_of(frame))
             behind = found.end()
             own = words_of(speech)

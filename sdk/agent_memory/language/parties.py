@@ -24,6 +24,7 @@ from agent_memory.language.clauses import (
 from agent_memory.language.offline.text import stem as lemma
 from agent_memory.language.offline.verbs import is_past
 from agent_memory.language.polarity import CLAUSE, words_of
+from agent_memory.text.dates import DAYS
 from agent_memory.text.names import names
 from agent_memory.text.people import KIN, SAME_KIN
 from agent_memory.text.sentences import sentences
@@ -35,7 +36,7 @@ _POSSESSIVES = frozenset("my our mein meine meinen unser mi mis nuestro mon ma m
 _BACKGROUND = frozenset(
     "just also really still already has have had recently now then once even ha hat a gerade auch schon".split()
 )
-_ROMANCE = frozenset("usuario usuaria utilisateur l'utilisateur utente l'utente usuário".split())
+_ROMANCE = frozenset("usuario usuaria utilisateur l'utilisateur utente l'utente usuário utilizador".split())
 _PASSIVE = frozenset("is was were are been being got gets be by wurde wird est fue ha".split())
 _OPPOSITE = (
     (frozenset("from".split()), frozenset("to into onto".split())),
@@ -213,6 +214,7 @@ def _other_possessor(words: Sequence[str], said: Sequence[str], speaker: str) ->
     owned = [(one, thing) for one, thing in pairwise(words[:5]) if one.endswith("'s")]
     for one, thing in owned[:1]:
         owners = {said[at - 1] for at, word in enumerate(said) if word == thing and at}
+        owners = {owner for owner in owners if owner.removesuffix("'s") not in DAYS}  # "Tuesday's choir"
         if owners and one not in owners and all(owner.endswith("'s") and owner not in words for owner in owners):
             return f"it was said of {min(owners)} {thing}"
         if thing in KIN and owners and owners <= THEIRS and one.removesuffix("'s") in (speaker, "user"):
@@ -247,7 +249,7 @@ def _turned_contrast(words: Sequence[str], said: Sequence[str]) -> str | None:
 
 
 _LINKS = frozenset(
-    "for to from with than of via into onto against behind under above before after für zu von mit als pour à de por "
+    "for to from with of via into onto against behind under above before after für zu von mit als pour à de por "
     "para con per da".split()
 )
 

@@ -32,7 +32,7 @@ NEGATORS = frozenset(
     utan ikke aldri intet nigdy bez не нет никогда без değil yok hiç""".split()
 )
 """Words of several languages that deny what follows."""
-_AGAINST = frozenset(
+AGAINST = frozenset(
     """avoid avoids avoided dislike dislikes disliked hate hates hated refuse refuses refused stop stops stopped quit
     quits except excluding allergic allergy lack lacks lacked lacking free former formerly unable instead
     against exclude excludes declined declines rejected rejects cancel cancels cancelled canceled left ended
@@ -43,7 +43,7 @@ _AGAINST = frozenset(
     aufgehört arrêté arrêtée arrêter dejado dejé dejó dejar smesso parei parou gestopt""".split()
 )
 """Other words with which people say "not"."""
-_AGAINST_STEMS = frozenset(map(stem, _AGAINST))
+_AGAINST_STEMS = frozenset(map(stem, AGAINST))
 _CHOSEN_OVER = frozenset(["over", "rather"])
 """Words behind which a claim names what is not chosen: "prefers tabs over spaces", "walks rather than drives"."""
 _DENYING = frozenset(
@@ -105,7 +105,7 @@ def telling(words: Iterable[str]) -> set[str]:
 def added_not(content: str, said: str) -> str | None:
     """A "not" of a claim, or a word such as "forbids", that nobody said."""
     content, said = map(_with_negators, (content, said))
-    plain, denied = _denied(said, NEGATORS | _AGAINST)
+    plain, denied = _denied(said, NEGATORS | AGAINST)
     if _only_in_english(content, said):
         return 'nobody said "not"'
     told, cut_short = telling(words_of(content)), _cut_short(said)
@@ -130,7 +130,7 @@ def _only_in_english(content: str, said: str) -> bool:
     if is_foreign(content) or not is_foreign(said) or NEGATORS.isdisjoint(words_of(content)):
         return False
     words = words_of(said)
-    return not any(word in NEGATORS | _AGAINST or word.startswith(_AS_NOT) for word in words)
+    return not any(word in NEGATORS | AGAINST or word.startswith(_AS_NOT) for word in words)
 
 
 _AS_NOT = tuple(
@@ -163,15 +163,27 @@ def _is_moved(content: str, said: str) -> bool:
 def _with_negators(text: str) -> str:
     """A text with a plain negator for phrases that say "not" in several words."""
     plain = _PHRASES.sub("not", _NO_MORE.sub(r"ne \1 pas", _NO_DENIAL.sub(" ", text)))
+    plain = _ALMOST.sub(r"not \1", plain)
     return _NOT_DONE.sub(lambda one: f"not {one[1]}" if one[1].casefold() not in _NO_DENIALS else one[0], plain)
 
 
+_ALMOST = linear(
+    r"\b(?:(?:almost|nearly) (\p{L}{2,}ed|bought|sold|went|left|lost|won|made|took|got|fell|broke|hit|ran|said|told|"
+    r"came|quit|gave|forgot|missed|paid|sent|met|had|did|found|chose|hired|drowned)|"
+    r"(?:fast|beinahe|bijna) (ge\p{L}+(?:t|en))|casi (\p{L}+(?:mos|aron|ieron))|failli (\p{L}+)|"
+    r"quasi (\p{L}+(?:ato|uto|ito))|quase (\p{L}+(?:mos|aram|eram|iram)))\b",
+    re.IGNORECASE,
+)
+"""What came near to happening, so that it did not happen."""
 _PHRASES = linear(
     r"\b(?:rul(?:e|ed|es|ing) out|turn(?:ed|s|ing)? down|call(?:ed|s|ing)? off|(?:opted|backed) out of|said no to|"
     r"passed (?:on|up)|kein(?:e|en)? mehr|nowhere near|anything but)\b",
     re.IGNORECASE,
 )
-_NO_DENIAL = linear(r"\bnothing (?:like|but)\b|\bnicht (?:nur|wahr)\b|\bniet (?:alleen|waar)\b", re.IGNORECASE)
+_NO_DENIAL = linear(
+    r"\b(?:after|at) all\b|\bin the end\b|\bnothing (?:like|but)\b|\bnicht (?:nur|wahr)\b|\bniet (?:alleen|waar)\b",
+    re.IGNORECASE,
+)
 _NOT_DONE = linear(
     r"\b(?:(?:fail(?:s|ed)?|forgot(?:ten)?|neglect(?:s|ed)?|unable|yet) to|far from(?: being)?) (\p{L}+)", re.IGNORECASE
 )
@@ -186,16 +198,16 @@ def changed_polarity(content: str, quoted: str, said: str) -> str | None:
         return added
     content, quoted = map(_with_negators, (content, quoted))
     words, quoted_words = words_of(without_may(content)), set(words_of(quoted))
-    if not (_DENYING.isdisjoint(words) or _ENDED.search(quoted)) and (NEGATORS | _AGAINST).isdisjoint(quoted_words):
+    if not (_DENYING.isdisjoint(words) or _ENDED.search(quoted)) and (NEGATORS | AGAINST).isdisjoint(quoted_words):
         denying = next(word for word in words if word in _DENYING)
         if stem(denying) not in map(stem, words_of(said)):
             return f"nobody said {denying}"
-    if (NEGATORS | _AGAINST | _PAST).isdisjoint(words) and _ENDED.search(content) is None:
+    if (NEGATORS | AGAINST | _PAST).isdisjoint(words) and _ENDED.search(content) is None:
         told = {stem(word) for word in words if len(word) > 2}
         for ended in map(stem, filter(None, _ENDED.findall(quoted))):
             if any(one == ended or (len(one) > 3 and ended.startswith(one)) for one in told):
                 return 'it leaves out a "not"'
-    if NEGATORS.isdisjoint(words) and (_AGAINST | {"only"}).isdisjoint(
+    if NEGATORS.isdisjoint(words) and (AGAINST | {"only"}).isdisjoint(
         set(words) - quoted_words | {"only"} & set(words)
     ):
         plain, _ = _denied(quoted, NEGATORS)
@@ -219,7 +231,7 @@ def changed_polarity(content: str, quoted: str, said: str) -> str | None:
 
 def _only_denied(quoted: str, words: Sequence[str]) -> bool:
     """Whether every possible source of a claim is denied: the clauses that share most with it, or the only sentence."""
-    if not (_AGAINST | _PAST | _SOFTENED).isdisjoint(words):
+    if not (AGAINST | _PAST | _SOFTENED).isdisjoint(words):
         return False
     negators = NEGATORS - {"no"} if _PORTUGUESE.search(quoted) else NEGATORS
     negators = negators - {"dont"} if _FRENCH.search(quoted) else negators
@@ -291,13 +303,15 @@ _RULED_OUT = linear(r"(\p{L}+) (?:is|are|was|were) (?:out|off|impossible|no good
 _FRENCH = linear(r"\b(?:nous|je|les|des|est|au|une|dans|avec)\b")
 _PORTUGUESE = linear(
     r"\b(?:numa|uma|meu|minha|[Nn]ão|[Mm]oro|[Tt]rabalho|[Tt]enho|[Ee]stou|você|pela|"
-    r"[Oo]ntem|[Hh]oje|[Ee]u|\p{L}+(?:ção|ões|nho|nha))\b"
+    r"[Oo]ntem|[Hh]oje|[Ee]u|são|foi|[Uu]tilizadora?|[Uu]suári[oa]|ao|\p{L}+(?:ção|ões|nho|nha))\b"
 )
 """Words that only Portuguese has; "uma" is left out, because Uma is a name."""
 
 
 def _alike(one: str, two: str) -> bool:
     """Whether two words look like forms of one, by their beginnings: trabajo and trabaja."""
+    if one.isdigit() or two.isdigit():
+        return one == two
     if len(one) <= 3 and len(two) <= 3:
         return one == two or one[:-1] == two or one == two[:-1]
     return one == two or (min(len(one), len(two)) >= 4 and one[:-1] == two[:-1])

@@ -6,7 +6,7 @@ The cause words come from grammars of English, German, Spanish, French, Italian 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from agent_memory.language.clauses import content_words
 from agent_memory.language.offline.lexicon import BASE_OR_PAST
@@ -24,7 +24,11 @@ _CAUSE = linear(
     re.IGNORECASE,
 )
 _FOR_REASONS = linear(r"\bfor\s+(\p{L}+(?:\s\p{L}+)?)\s+reasons", re.IGNORECASE)
-_SO = linear(r"([^.;!?]+?)(?:,\s+so|,?\s(?:deshalb|darum|así que|por eso|du coup|donc|quindi|perciò))\s", re.IGNORECASE)
+_SO = linear(
+    r"([^.;!?]+?)(?:,\s+so|\sso(?:\s(?:i|we|he|she|it|they|the|my|our|there|now|no))|"
+    r",?\s(?:deshalb|darum|así que|por eso|du coup|donc|quindi|perciò))\s",
+    re.IGNORECASE,
+)
 _OFTEN_OTHERWISE = frozenset("since da car".split())
 """Words for "because" that also mean other things, so a claim with one may give no reason at all."""
 
@@ -38,7 +42,35 @@ def other_reason(content: str, quoted: str, near: str, ahead: str) -> str | None
         near: the turns that it cites.
         ahead: the turns just ahead of them.
     """
-    return _other_cause(content, quoted) or _invented(content, near, ahead)
+    return _turned(content, quoted) or _other_cause(content, quoted) or _invented(content, near, ahead)
+
+
+_BECAUSE = linear(
+    r"\b(?:because of|because|due to|owing to|thanks to|weil|wegen|a causa de|por culpa de|porque|parce qu(?:e|['’])|"
+    r"à cause de|perché|a causa di|por causa de|omdat|vanwege)\s",
+    re.IGNORECASE,
+)
+
+
+def _turned(content: str, quoted: str) -> str | None:
+    """Finds "he fell ill because the farm was sold" where the farm was sold because he fell ill."""
+    (effect, cause), *_ = [*_explained(content), ("", "")]
+    effect_told, cause_told = _stems([effect]), _stems([cause])
+    for effect, cause in _explained(quoted) if cause_told else ():
+        effect_said, cause_said = _stems([effect]), _stems([cause])
+        caused, causes = effect_said - cause_said, cause_said - effect_said
+        if len(cause_told & caused) > len(cause_told & causes) and len(effect_told & causes) > len(
+            effect_told & caused
+        ):
+            return "the reason was said to follow from it"
+    return None
+
+
+def _explained(text: str) -> Iterator[tuple[str, str]]:
+    """What a text explains, each with its reason."""
+    for part in sentences(text):
+        if found := _BECAUSE.search(part):
+            yield part[: found.start()], part[found.end() :]
 
 
 def _other_cause(content: str, quoted: str) -> str | None:
@@ -52,7 +84,8 @@ def _other_cause(content: str, quoted: str) -> str | None:
     if not about:
         return None
     denied = _stems(clause for clause in CLAUSE.split(quoted) if not NEGATORS.isdisjoint(words_of(clause)))
-    if about.isdisjoint(given) and (given or about <= denied):
+    is_denial = not NEGATORS.isdisjoint(words_of(" ".join(causes)))  # "because the queue did not keep up"
+    if about.isdisjoint(given) and (given or (about <= denied and not is_denial)):
         return f"{min(about)} was not said to be the reason"
     return None
 

@@ -146,6 +146,22 @@ def _initials(text: str) -> set[str]:
     return {word.casefold() for word in WORD.findall(text) if word.isupper() and 2 <= len(word) <= 5}
 
 
+def with_acronyms(text: str, said: str) -> str:
+    """A text with the acronyms that were said in place of the words for which they stand: "average order value"."""
+    initials = {one for one in _initials(said) if len(one) >= _SHORTEST_ACRONYM}
+    words = list(WORD.finditer(text)) if initials else []
+    for length in {len(one) for one in initials}:
+        for run in zip(*(words[at:] for at in range(length)), strict=False):
+            short = "".join(word[0][0] for word in run)
+            if short.casefold() in initials:
+                return f"{text[: run[0].start()]}{short.upper()}{text[run[-1].end() :]}"
+    return text
+
+
+_SHORTEST_ACRONYM = 3
+"""Two words with these first letters often stand together by chance: IT, "in the"."""
+
+
 def _written_out(text: str, initials: set[str]) -> set[str]:
     """The words of a text whose first letters make one of these acronyms."""
     words = WORD.findall(text)

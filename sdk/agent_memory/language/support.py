@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from agent_memory.language.anchors import out_of_place
 from agent_memory.language.assents import not_agreed
@@ -23,8 +23,9 @@ from agent_memory.language.moods import changed_mood, of_direct_speech
 from agent_memory.language.parties import of_another, of_bystander, of_speaker, turned_round
 from agent_memory.language.polarity import added_not, changed_polarity, words_of
 from agent_memory.language.reasons import other_reason
+from agent_memory.language.reversals import is_turned_comparison, reversed_sides
 from agent_memory.language.said_dates import Spoken, without_dates, years_since
-from agent_memory.language.said_names import NO_NAMES, unsaid_name
+from agent_memory.language.said_names import NO_NAMES, unsaid_name, with_acronyms
 from agent_memory.language.tenses import other_time
 from agent_memory.text.folding import folded
 from agent_memory.text.names import names
@@ -68,6 +69,7 @@ def why_unsupported(
     speaker = next(iter(words_of(cited[-1].name or "")), "user") if cited else "user"
     heard = [*cited, *ahead] if refers_back(cited, ahead) else cited
     undated, invented = without_dates(content, heard, _spoken_in(heard), time_phrase)
+    is_converse = is_turned_comparison(content, quoted, same=False)  # "A has more than B", which has less than A
     near = " ".join([_spoken_in(heard), *(turn.name or "" for turn in ahead), *years_since(heard)])
     return (
         invented
@@ -77,20 +79,21 @@ def why_unsupported(
         or unsaid_name(undated, near)
         or of_other_turn(content, cited, ahead)
         or _owner(content, cited)
-        or _swapped(content, quoted, speaker)
+        or (None if is_converse else _swapped(content, quoted, speaker))
         or changed_polarity(content, quoted, _spoken_in(_without_denied([*ahead, *cited])))
-        or out_of_place(content, quoted)
+        or out_of_place(with_acronyms(content, quoted), quoted)
         or other_reason(content, quoted, _spoken_in(cited), _spoken_in(ahead))
         or wrong_bound(undated, quoted)
         or contrasts(content, quoted, said)
+        or reversed_sides(content, quoted)
         or of_other_kin(content, " ".join(_texts(cited, of_user=True)), _spoken_in(ahead))
         or of_relative(content, quoted, speaker)
         or of_another(content, _by_speaker(cited, quote))
         or of_bystander(content, _texts(cited, of_user=True), speaker)
         or of_speaker(content, _texts(cited, of_user=True), speaker, _people(heard, ahead))
-        or turned_round(content, quoted, speaker)
-        or changed_mood(content, _texts(cited, of_user=True), speaker)
+        or (None if is_converse else turned_round(content, quoted, speaker))
         or of_direct_speech(content, _texts(cited, of_user=True), speaker)
+        or changed_mood(content, _texts(cited, of_user=True), speaker)
         or not_agreed(content, cited, ahead)
         or other_time(content, quoted)
     )
@@ -206,7 +209,12 @@ _SUBJECT = linear(
 
 
 def _swapped(content: str, quoted: str, speaker: str) -> str | None:
-    """Two people who were swapped around the same verb."""
+    """Two people who were swapped around the same verb of one sentence."""
+    parts = sentences(quoted)[:_MOST_PEOPLE]
+    return next((why for part in parts if (why := _swapped_in(content, part, speaker))), None)
+
+
+def _swapped_in(content: str, quoted: str, speaker: str) -> str | None:
     told = [word.removesuffix("'s") for word in words_of(content)]
     said = [speaker if word in _SELF else word.removesuffix("'s") for word in words_of(quoted)]
     if "by" in told or "by" in said:
@@ -214,7 +222,9 @@ def _swapped(content: str, quoted: str, speaker: str) -> str | None:
     known = {speaker, *_capitals(quoted), *KIN}.intersection(said)
     people = [(at, word) for at, word in enumerate(told) if word in known]
     told_verbs, said_verbs = _verbs(told), _verbs(said)
-    for (at, one), (behind, two) in pairwise(people):
+    certain = {speaker, *KIN, *(name.casefold() for name in (*names(content), *names(quoted)))}
+    pairs = combinations([person for person in people if person[1] in certain][:_MOST_PEOPLE], 2)
+    for (at, one), (behind, two) in (*pairwise(people), *pairs):
         place, verb = told_verbs[at + 1]
         if one == two or verb is None or place >= behind:
             continue
@@ -223,6 +233,8 @@ def _swapped(content: str, quoted: str, speaker: str) -> str | None:
     return None
 
 
+_MOST_PEOPLE = 6
+"""People of a claim that are compared: a claim with more of them is a list. A choice."""
 _SELF = frozenset(
     "i i'm i've i'd i'll my me ich mein meine mir mich yo mi je j'ai mon ma io mio ik mijn eu meu minha".split()
 )

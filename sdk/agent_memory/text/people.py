@@ -16,9 +16,10 @@ KIN = frozenset(
     sœur soeur frère mère père maman grand-mère grand-père femme mari fils fille enfants copain copine patron chef
     voisin voisine ami amie tante oncle cousine collègue coloc
     sorella fratello nonna nonno moglie marito figlio figlia fidanzato fidanzata capo vicino vicina amico amica zia zio
+    zus broer moeder zoon dochter kinderen vriend vriendin buurman buurvrouw baas collega huisbaas echtgenoot echtgenote
     irmã irmão mãe pai avó avô filha filho namorado namorada chefe vizinho vizinha""".split()
 )
-"""In English, German, Spanish, French, Italian and Portuguese."""
+"""In English, German, Spanish, French, Italian, Portuguese and Dutch."""
 SAME_KIN = {
     word: kin
     for kin, words in {
