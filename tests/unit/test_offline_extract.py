@@ -503,6 +503,14 @@ def test_a_place_lends_its_name_to_nobody() -> None:
         "Set the timer to 5 minutes.",
         "Could you lower the budget to $900?",
         "Set up the meeting room for 9 people.",
+        "When I open the app no sound plays.",
+        "When I was young no one had phones.",
+        "Would you mind checking all of these numbers?",
+        "Would you mind giving all of these a number?",
+        "Tell my boss at the harbour that I was there on time, always.",
+        "Write to customers briefly about the delay.",
+        "Put the totals in your table for now.",
+        "Mum said: I am allergic to cats.",
     ],
 )
 def test_orders_for_a_single_answer_are_not_remembered(said: str) -> None:

@@ -51,6 +51,7 @@ def test_what_is_taken_back_in_the_next_breath_is_not_kept(text: str, content: s
         "My sister Anna lives in Rome. Sorry, Maria, I was away.",
         "Our standup is at 9:30. No, 3 people can't make it.",
         "My son was born in 2019. No, really.",
+        "We need 2 rooms, no 3rd floor please. Thanks!",
     ],
 )
 def test_what_only_begins_like_a_correction_changes_nothing(text: str) -> None:
@@ -86,6 +87,7 @@ def test_a_later_turn_corrects_in_other_languages() -> None:
     [
         "We bought into the idea of a summer tour to Riga in July. Not decided.",
         "Maybe I'll go for the senior post in the lab, not sure yet.",
+        "Photographer: not yet.",
         "I've been toying with the idea of selling the flat in Leeds.",
     ],
 )

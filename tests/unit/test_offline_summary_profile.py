@@ -355,3 +355,9 @@ def test_the_state_has_values_with_plain_names_only() -> None:
     output = summarize(SummarizeInput(turns=turns(said)))
     assert output.state["values"] == {"budget": "$10,000"}
     assert output.open_issues == []
+
+
+@pytest.mark.parametrize("asked", ["Physio says no running for two weeks.", "Keep your answers short for now."])
+def test_what_is_asked_for_a_time_is_no_part_of_a_profile(asked: str) -> None:
+    data = ProfileInput(facts=[fact(asked, kind="requirement"), fact("Keep your answers polite.", 2, "requirement")])
+    assert profile(data).constraints == ["Keep your answers polite."]

@@ -14,6 +14,8 @@ _NOT = "(?:do not|don't|dont|never)"
 _PLEASE = r"(?:(?:please|pls|and|also|oh|but|just|only|one thing[:,]|one more thing[:,]),? )*"
 _UNITS = r"metric imperial celsius fahrenheit kilomet\w+ kilos? miles euros? dollars british american 24-hour"
 _WAY = either("e-?mails? texts? sms phone calls? chat letters?")
+_EXCHANGED = either("ask give send paste write answer explain show list share post reply suggest draft")
+_GIVING = either("giving using writing answering replying keeping showing putting quoting stating")
 _MANNER = either("formally informally briefly politely plainly casually bluntly concisely")
 _TEXTS = either("answers replies responses recaps summaries messages msgs e?mails lists tables drafts notes reminders")
 _REACH = either("call text e?mail contact phone ping message")
@@ -28,7 +30,7 @@ _NEGATED = either("no ne n'\\w+ non não keine?n? geen")
 _WRITING = either(
     "benutze? verwende schreibe? nutze usa uses use usare usar utilise\\w* gebruik emplea escribas scrivere"
 )
-_MINDING = r"^(?:please,? )?(?:would|do) you mind \w+ing [^?]*\b(?:all|every|each|always|never)\b"
+_MINDING = rf"^(?:please,? )?(?:would|do) you mind {_GIVING} [^?]*\b(?:all|every|each|always|never)\b"
 _WISHED = linear(
     rf"{_MINDING}|^{_PLEASE}(?:answer|reply|respond|speak|talk)(?: to me)?(?: only| always)? (?:in|like)\b"
     rf"|^{_PLEASE}(?:answer|reply|respond)(?: only| always)? with "
@@ -43,9 +45,10 @@ _WISHED = linear(
     rf"|^{_PLEASE}{_NOT} round (?:anything|any|up|down|figures|numbers|amounts)\b"
     r"|^no [^?,]{2,40},? (?:because )?[^?]*\b(?:not|n't) (?:allow|support|permit|accept|want)"
     rf"|^{_PLEASE}{_NOT} {_REFUSED}:? \S"
-    rf"|^{_PLEASE}(?:answer|reply|respond|speak|talk|write)(?: (?:to )?(?:me|us|\p{{L}}+s))? {_MANNER}\b"
+    rf"|^{_PLEASE}(?:answer|reply|respond|speak|talk|write)(?: (?:to )?(?:me|us|\p{{L}}+s))?"
+    rf" {_MANNER}(?:[,.;!]|$| and | please)"
     rf"|^{_PLEASE}(?:write|put|show|give|mark|use|highlight|list|format) [^?,]+ in (?:your|ur|all) {_TEXTS}\b"
-    r"|^when(?:ever)? (?:i|we|you) [^?,]{2,40},? no [a-z]{3}[^?]*$"
+    rf"|^when(?:ever)? (?:i|we|you) {_EXCHANGED} [^?,]{{2,40}},? no [a-z]{{3,}}(?: please)?(?:[,.;!]|$)"
     rf"|^{_PLEASE}{_NOT} {_REACH} (?:me|us|my|before|after|on|at|in)\b|^{_PLEASE}(?:stop|quit) {_STOPPED} \S"
     rf"|^{_PLEASE}{_REACH} me (?:only |never )?"
     rf"{either('only never after before between at on by via through any_?time rather_than instead_of')}\b"
@@ -57,7 +60,7 @@ _WISHED = linear(
     r"|^always (?:in|on|at|by|with|before|after|one|two|three|\d)\b"
     r"|^i (?:always )?(?:want|need|would like|'d like) [^?]+ from now on$"
     rf"|^you (?:can|may) (?:always |now |only )?{_REACH}\b"
-    r"|^[a-z][\w' -]{2,30}(?: please)?[,.] always$|^(?:give|send|show|tell|write|put|list) [^?]+,? always$"
+    r"|^[a-z][\w' -]{2,30}(?: please)?[,.] always$|^(?:give|send|show|tell|write) me [^?]+,? always$"
     rf"|^(?:please )?(?:(?:by|via) )?{_WAY}(?: (?:or|and) {_WAY})? only(?: please)?$"
     r"|^please no (?:more )?[a-z]{3}"
     r"|^no (?:\w+ ){1,3}(?:over|under|above|below|more than|less than) [$€£]?\d"
@@ -80,6 +83,7 @@ _IN_A_QUESTION = linear(_MINDING, re.I)
 _NO_WISH = linear(
     rf"^{_PLEASE}(?:{_NOT} {_REFUSED}|(?:stop|quit) {_STOPPED}) "
     r"(?:(?:it|that|this|them)\b|anything(?:$|[,.;!]| (?:else|yet|now|about|to)\b))"
+    r"|^(?:please,? )?(?:would|do) you mind \w+ing all (?:of )?(?:this|that|these|those|them|it)\b"
     r"|^call me (?:back|later|now|again|when|if|tomorrow|tonight|today|soon|asap|any_?time|maybe|please)$"
     rf"|^{_PLEASE}(?:{_NOT}|stop) call(?:ing)? me (?:an?|the|that|this|it|names)\b"
     rf"|^{_PLEASE}{_NOT} worry\b|^(?:that|it|this) |^{_PLEASE}write [^?]* an? \w"

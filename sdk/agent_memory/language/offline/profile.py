@@ -14,7 +14,8 @@ from agent_memory.language.offline.text import expand
 from agent_memory.language.tasks import FactView, ProfileInput, ProfileOutput, ProfileView
 from agent_memory.models import content_hash
 from agent_memory.text import dates
-from agent_memory.text.patterns import bounded, either, linear
+from agent_memory.text.figures import NUMBERS
+from agent_memory.text.patterns import bounded, either, linear, plain_words
 
 MOST = 5
 """Lines of a section. The whole profile has a bound of its own (`steps.profile`)."""
@@ -31,6 +32,12 @@ SECTIONS: tuple[Section, ...] = ("personal", "preferences", "current_work", "env
 _OWN = linear(r"^(?:[^:]{1,40}: )?(?:i|im|we|my|our)\b|^(?:name|role|job|pronouns|address|timezone|tz): ", re.I)
 _IDENTITY = frozenset({"live", "work", "name"})
 _YEARLY = linear(r"\b(?:birthday|bday|anniversary|born)\b", re.I)
+_FOR_A_TIME = linear(
+    rf"\bfor (?:now|the time being|(?:an?|the next|\d+|{plain_words(NUMBERS)}) (?:few |couple of )?"
+    r"(?:day|night|week|month)s?)\b",
+    re.I,
+)
+"""What ends what is wanted or forbidden, soon enough to be no part of who somebody is."""
 _UNDER_WAY = bounded(r"^(?:[^:]{1,40}: )?\S+ (?:am|are|is) (?:\w+ )?\w+ing\b", re.I)
 _LIMITING = either(r"""
     allerg\w+ intoleran\w+ vegan vegetarian must can't cannot can_not not_allowed no_more_than at_most at_least budget
@@ -100,7 +107,7 @@ def _lasts(statement: Statement) -> bool:
     if any(one.happens for one in statement.abroad) or (_is_dated(statement) and not _YEARLY.search(text)):
         return False
     if kind == "requirement" or statement.abroad:
-        return True
+        return not _FOR_A_TIME.search(plain)
     if clause is None:
         return kind == "preference" or _LIMITS.search(plain) is not None
     own = _OWN.match(text) is not None or _LIMITS.search(plain) is not None

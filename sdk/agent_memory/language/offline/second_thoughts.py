@@ -24,7 +24,10 @@ _GONE = bounded(r"(?:scratch|strike) ", re.I)
 _NO = bounded(r"(?:no|nope|non|nein|nee)[ ]*$", re.I)
 """What takes nothing back without a mark behind it: "No more than 3"."""
 _TRAILING = bounded(r"[ ,;(-]+(?:sorry|i meant?|typo|rather)\b[^.!?]{0,20}[.!)]*$", re.I)
-_AMID = bounded(rf"[ ,;.…-]+(?:{_LIGHT}[ ,.…-]+){{0,2}}(?P<sure>{_SURE})[ ,:;.…-]+", re.I)
+_AMID = bounded(
+    rf" ?[,;.…-]+ ?(?:(?:{_LIGHT}[ ,.…-]+){{0,2}}(?P<sure>{_SURE})[ ,:;.…-]+|(?:{_LIGHT}[ ,.…-]+){{1,2}}(?<=[,.…-] ))",
+    re.I,
+)
 _OPEN = bounded(
     r"(?:but )?(?:(?:it|that|this) is |(?:i|we) (?:am|are|have) )?(?:still )?(?:not (?:yet )?|nothing (?:is )?)"
     r"(?:\w+ )?(?:decided|sure|certain|settled|final|fixed)(?: yet)?[.! ]*|(?:i|we) will see[.! ]*",
@@ -97,10 +100,11 @@ def _without_last_clause(one: Meant) -> list[Meant]:
 def _in_itself(sentence: Sentence) -> Meant:
     """A sentence without what it takes back itself: "On Tuesday, no wait, on Wednesday"."""
     amid = _AMID.search(straighten(sentence.text))
-    if amid is not None:
-        rest = Sentence(sentence.text[amid.end() :], sentence.start + amid.end())
-        if not _is_brief(rest) and _is_about(sentence.text[: amid.start()], rest.text):
-            return Meant(rest, rest.text)
+    if amid is None:
+        return Meant(sentence, sentence.text)
+    rest = Sentence(sentence.text[amid.end() :], sentence.start + amid.end())
+    if amid["sure"] and not _is_brief(rest) and _is_about(sentence.text[: amid.start()], rest.text):
+        return Meant(rest, rest.text)
     return Meant(Sentence(corrected(sentence.text), sentence.start), sentence.text)
 
 

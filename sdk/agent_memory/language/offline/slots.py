@@ -108,7 +108,11 @@ _CODE = bounded(
 _NO_KEYS = either(
     "subject note notes edit update error question ps re fwd warning example hint todo tldr answer context"
 )
-_KEYED = bounded(rf"^(?!{_NO_KEYS}\b)(?:[A-Za-z][\w./-]*)(?: [\w./-]+){{0,2}}: ?\S(?:[^:?]|:(?=\S)){{1,70}}$", re.I)
+_KEYED = bounded(
+    rf"^(?!{_NO_KEYS}\b)(?:[A-Za-z][\w./-]*)(?: [\w./-]+){{0,2}}: ?(?!(?:not|none) yet|tb[acd]\b)\S"
+    r"(?:[^:?]|:(?=\S)){1,70}$",
+    re.I,
+)
 _SHORT_FORMS = {"bday", "tz", "dob", "appt", "db", "pw", "gate code", "door code", "dentist"}
 _NAMED_VALUE = bounded(
     rf"^(?:my |our |the )?(?:[\w-]+ ){{0,2}}{plain_words(lexicon.ATTRIBUTES | _SHORT_FORMS)}"

@@ -48,7 +48,8 @@ _WHAT_IF = bounded(
 )
 _REPORTED = bounded(
     r"\b(?:said|says|say|told|tells|wrote|writes|reads|asked|goes|quote|claims|lists)\b[^\"]*\"[^\"]+\""
-    r"|^(?-i:[A-Z])[\w']{0,20}(?: (?-i:[A-Z])[\w']{0,20})?: (?:i|we|my|our)\b|^\"[^\"]+\"|\"(?:[^\" ]+ ){3,}[^\"]+\"",
+    r"|^(?-i:[A-Z])[\w']{0,20}(?: (?:(?-i:[A-Z])[\w']{0,20}|said|says|wrote))?: (?:i|we|my|our)\b"
+    r"|^\"[^\"]+\"|\"(?:[^\" ]+ ){3,}[^\"]+\"",
     re.I,
 )
 _NOT_MEANT = bounded(

@@ -11,7 +11,7 @@ from agent_memory.text.stems import stem as plain_stem
 _NOUNS_IN_ING = lexicon.words("spring string morning evening thing nothing everything wedding building meeting during")
 _NOT_PASTS = lexicon.words("need feed seed weed deed shed speed does bleed")
 _GETTING = lexicon.words("got bought sold joined adopted switched upgraded rented leased hired started")
-_GOING = lexicon.words("switched moved upgraded changed")
+_GOING = lexicon.words("switched upgraded changed")
 _ARTICLES = lexicon.words("a an the my our another two three")
 _PARTICIPLES = lexicon.words("been got gotten become come run put cut hit hurt let quit read set cost not")
 
