@@ -98,6 +98,24 @@ def test_what_is_turned_round_is_doubted_and_what_says_the_same_is_not(said: str
 @pytest.mark.parametrize(
     ("said", "wrong", "right"),
     [
+        # what was promised, allowed or wished
+        (
+            "The landlord promised to fix the boiler.",
+            "The landlord fixed the boiler",
+            "The landlord will fix the boiler",
+        ),
+        ("I'm allowed to prescribe, but I don't.", "The user prescribes now", "The user has permission to prescribe"),
+        (
+            "Vorrei iscrivermi al conservatorio.",
+            "L'utente si è iscritto al conservatorio",
+            "L'utente desidera iscriversi al conservatorio",
+        ),
+        # what two sentences say beside each other
+        (
+            "I left the orchestra. The conductor also retired that summer.",
+            "The user left the orchestra because the conductor retired",
+            None,
+        ),
         # what nearly happened
         ("We almost bought the van.", "The user bought the van", "The user did not buy the van"),
         ("On a failli acheter la ferme.", "L'utilisateur a acheté la ferme", None),

@@ -56,7 +56,7 @@ class Clause:
     Attributes:
         words: Its words in order, without a leading "and" or "but".
         telling: The stems of its content words.
-        mood: What makes it no plain fact: planned, ahead, wished, due, possible, supposed, imagined or ironic.
+        mood: What makes it no plain fact: planned, ahead, allowed, wished, due, possible, supposed, imagined or ironic.
         governed: The stems that the mood governs.
         verb: The stem of the first of them in the talk.
         asked: Whether it asks.
@@ -157,10 +157,12 @@ def is_about_user(words: Sequence[str]) -> bool:
 # --- moods ---
 
 _MOODS = {
-    "planned": r"will|['’]ll|(?:am|is|are|['’]m|['’]re|['’]s)\s+(?:going|about|set|due)\s+to|gonna|plan(?:ning|s)?\s+"
+    "planned": r"(?:promis(?:e|es|ed)|offer(?:s|ed)?|agreed?|threaten(?:s|ed)?|vow(?:s|ed)?)\s+to|"
+    r"will|['’]ll|(?:am|is|are|['’]m|['’]re|['’]s)\s+(?:going|about|set|due)\s+to|gonna|plan(?:ning|s)?\s+"
     r"(?:to|on)|intend(?:s|ing)?\s+to|scheduled\s+to|aim(?:s|ing)?\s+to|(?:ich|wir|er|sie)\s+(?:will|wollen|werde|"
     r"werden|wird)|(?:ai|ont|avons|avez|va|vais|vont|allons)\s+l['’]intention|(?:je\s+)?vais|(?:nous\s+)?allons|"
     r"(?:on\s+)va|(?:je|on|nous)\s+comp(?:te|tons)|next\s+(?:up|on\s+(?:my|our)\s+list)|to-?do|voy\s+a|vamos\s+a|va\s+a|van\s+a|pienso|planeo|vou|sto\s+per|ho\s+intenzione",
+    "allowed": r"(?:allowed|permitted|entitled|eligible)\s+to",
     "wished": r"wants?|wish(?:es)?|(?:would|['’]d)\s+(?:like|love|prefer)|dream(?:s|ing)?\s+of|would\s+be|"
     r"could\s+see\s+(?:myself|ourselves)|wouldn['’]t\s+mind|möchten?|würden?|hätten?|wünsche|quiero|queremos|quisiera|"
     r"querría|(?:me|nos)\s+(?:gustaría|encantaría)|ojalá|veux|voudrais|voulons|aimerais|aimerions|souhaite|vorrei|"
@@ -211,7 +213,7 @@ _MOODS = {
 }
 _TRIGGERS = {
     mood: linear(rf"(?:^|\b|\s)(?:{_MOODS[mood]})(?:\b|\s|$)", re.IGNORECASE)
-    for mood in ("supposed", "possible", "planned", "wished", "due", "imagined", "ahead")
+    for mood in ("supposed", "possible", "planned", "allowed", "wished", "due", "imagined", "ahead")
     # In this order: "I think I'll go" is supposed.
 }
 _IRONIC = linear(

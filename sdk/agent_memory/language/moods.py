@@ -40,6 +40,7 @@ _MARKS = HEDGES | frozenset(
     veut prévoit pourrait demande doit devrait croit pense suppose souhaite espère voudrait aimerait envisage peut
     paraît semblerait probablement ira compte faut
     vuole vorrebbe pensa crede deve dovrebbe forse chiede potrebbe spera intende sembra
+    desidera desiderano deseja wil wenst zou
     quer gostaria acha pensa deve talvez pergunta pretende espera parece
     pensando pensent songe twijfelt overweegt denkt sicher zeker seguro segura incerto""".split()
 )
@@ -79,6 +80,8 @@ def changed_mood(content: str, cited: Sequence[str], speaker: str) -> str | None
         speaker: the last speaker's name in small letters, or "user".
     """
     words = words_of(_HAS_TO.sub("must", without_may(content)))
+    if not _ITALIAN.isdisjoint(words):  # "si è iscritto": elsewhere "si" is "if"
+        words = [word for word in words if word != "si"]
     told = content_words(words) - content_words([speaker])
     if not told or not cited:
         return None
@@ -110,6 +113,9 @@ def changed_mood(content: str, cited: Sequence[str], speaker: str) -> str | None
             ):
                 return f"it was {homes[0].mood}, not stated"
     return "it was not said to be over" if _is_over_too_soon(words, cited) else None
+
+
+_ITALIAN = frozenset(["utente", "l'utente"])
 
 
 def _reported(clause: Clause) -> frozenset[str]:
@@ -159,11 +165,14 @@ def _marks(clause: Clause) -> frozenset[str]:
     """The words with which a claim may report a clause of this mood: "will" reports a plan, not a rumour."""
     if clause.mood == "ironic":
         return _JOKING
+    if clause.mood == "allowed":
+        return _MARKS | _PERMITTED
     if clause.mood in ("supposed", "possible", "imagined"):
         return (_MARKS | _CONDITIONS) - _FUTURE - _DUE - _CHOSEN
     return _MARKS
 
 
+_PERMITTED = frozenset("allowed permitted entitled eligible can cannot able permission licence license right".split())
 _CONDITIONS = frozenset("if unless case depending provided pretends pretend novel story play film movie dream".split())
 """Words with which a claim may report what was only supposed, or made up."""
 _CHOSEN = frozenset("decided chose determined committed agreed promised".split())

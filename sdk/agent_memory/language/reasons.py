@@ -110,6 +110,8 @@ _CAUSAL = frozenset(
 """Words of a talk that may join a reason and what follows from it: "turned out", "after"."""
 _LINKING = frozenset("it its it's that that's there they them he she him her those which".split())
 """Words with which a sentence goes on about the one before it."""
+_NEAR = 4
+"""Words at a sentence's beginning of which one takes up the sentence before it. A choice."""
 _SAME_BEGINNING = 4
 """Letters by which forms of one word are alike: caffeine and caffeinated. A choice."""
 
@@ -130,7 +132,7 @@ def _invented(content: str, near: str, ahead: str) -> str | None:
     for part in sentences(near):
         known, words = _beginnings(part), words_of(part)
         if told & known:
-            apart = done and rest.isdisjoint(known) and _LINKING.isdisjoint(words)
+            apart = done and rest.isdisjoint(known) and _LINKING.isdisjoint(words[:_NEAR])
             return "the reason was said of something else" if apart else None
         done = done or (bool(rest & known) and any(is_past(word) or word in BASE_OR_PAST for word in words))
     return None
