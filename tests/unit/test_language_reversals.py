@@ -25,7 +25,9 @@ def why(said: str, content: str, asked: str | None = None) -> str | None:
         ("I'd rather paint in oil than in acrylic.", "User prefers acrylic to oil", "User prefers oil to acrylic"),
         ("The Jersey gives less milk than the Holstein.", "The Jersey gives more milk than the Holstein", None),
         ("The Jersey gives less milk than the Holstein.", None, "The Holstein gives more milk than the Jersey"),
+        ("The old heap runs hotter than the new one.", None, "The new heap runs cooler than the old one"),
         # orders
+        ("Tempero o peixe depois de o grelhar.", "O utilizador tempera o peixe antes de o grelhar", None),
         (
             "I worked at Bosch before I joined the fire brigade.",
             "The user worked at Bosch after joining the fire brigade",
@@ -84,6 +86,7 @@ def why(said: str, content: str, asked: str | None = None) -> str | None:
         ),
         ("La plupart des clients paient ici.", "Tous les clients paient ici", "La majorité des clients paient ici"),
         ("I only eat meat at weekends.", "The user eats meat every day", "The user eats meat only at weekends"),
+        ("Di solito chiudiamo tardi.", "Il locale dell'utente chiude sempre tardi", "Il locale chiude di solito tardi"),
         # deals have two sides
         ("Leo sold his Tacoma to Marcus.", "Leo bought a Tacoma from Marcus", "Marcus bought Leo's Tacoma"),
         ("My uncle sold me his truck.", "User sold a truck to their uncle", "User bought a truck from their uncle"),
@@ -125,6 +128,8 @@ def test_what_is_turned_round_is_doubted_and_what_says_the_same_is_not(said: str
         ("No wait, the van's a 2017, not 2015.", "The van is from 2015", "The van is from 2017"),
         ("Sou garçom, a Teresa é chefe do Rui.", None, "O utilizador trabalha no restaurante de que a Teresa é chefe"),
         # tenses and suppositions of other languages
+        ("I was going to enrol, but fees doubled.", "The user enrolled", "The user was going to enrol"),
+        ("Dicen que cierran la piscina.", "Cierran la piscina", "Según dicen, cierran la piscina"),
         ("Antes tocaba la trompeta, ya lo dejé.", "El usuario toca la trompeta", "El usuario tocaba la trompeta"),
         ("¿Y si vendiera la furgoneta? ¿Cuánto me darían?", "El usuario vende la furgoneta", None),
         # "depends on" and "I'd say" are no guesses
@@ -141,6 +146,13 @@ def test_what_is_turned_round_is_doubted_and_what_says_the_same_is_not(said: str
         ("Mon, Wed and Fri mornings I swim.", None, "The user swims on Monday, Wednesday and Friday mornings"),
         # other people, also in Dutch
         ("Mijn buurman heeft drie bijenkasten.", "De gebruiker heeft drie bijenkasten", None),
+        ("Le fils de ma voisine joue du hautbois.", "Le fils de l'utilisateur joue du hautbois", None),
+        (
+            "Mum's pills were changed to amlodipine.",
+            "The user takes amlodipine pills",
+            "The user's mother takes amlodipine",
+        ),
+        ("Le fils de ma voisine joue, le mien chante.", None, "Le fils de l'utilisateur chante"),
         # texts of others
         ("Im Newsletter steht: Leser wünschen den Premium-Tarif.", "Der Nutzer wünscht den Premium-Tarif", None),
         ("A bio for my character: I'm Thorin, a smith from Eastvale.", "The user is a smith from Eastvale", None),

@@ -158,7 +158,7 @@ def is_about_user(words: Sequence[str]) -> bool:
 
 _MOODS = {
     "planned": r"(?:promis(?:e|es|ed)|offer(?:s|ed)?|agreed?|threaten(?:s|ed)?|vow(?:s|ed)?)\s+to|"
-    r"will|['’]ll|(?:am|is|are|['’]m|['’]re|['’]s)\s+(?:going|about|set|due)\s+to|gonna|plan(?:ning|s)?\s+"
+    r"will|['’]ll|(?:am|is|are|was|were|['’]m|['’]re|['’]s)\s+(?:going|about|set|due)\s+to|gonna|plan(?:ning|s)?\s+"
     r"(?:to|on)|intend(?:s|ing)?\s+to|scheduled\s+to|aim(?:s|ing)?\s+to|(?:ich|wir|er|sie)\s+(?:will|wollen|werde|"
     r"werden|wird)|(?:ai|ont|avons|avez|va|vais|vont|allons)\s+l['’]intention|(?:je\s+)?vais|(?:nous\s+)?allons|"
     r"(?:on\s+)va|(?:je|on|nous)\s+comp(?:te|tons)|next\s+(?:up|on\s+(?:my|our)\s+list)|to-?do|voy\s+a|vamos\s+a|va\s+a|van\s+a|pienso|planeo|vou|sto\s+per|ho\s+intenzione",
@@ -300,7 +300,7 @@ def _party(words: Sequence[str], part: str, *, joined: bool) -> tuple[str, str |
         base = word.removesuffix("'s")
         base = base if base in KIN else base.removesuffix("s")
         owns = word.endswith("'s") and words[at + 2 : at + 3] and words[at + 1] not in _IS_BEHIND
-        if base not in KIN or owns:
+        if base not in KIN or (owns and at):
             continue
         ahead = words[:at]
         if 1 < at <= 4 and ahead[-1] in _POSSESSIVES and ahead[-2] in _OF:  # "la prof de ma fille"

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from itertools import pairwise
 
-from agent_memory.language.clauses import content_words
+from agent_memory.language.clauses import USER, content_words
 from agent_memory.language.polarity import NEGATORS, words_of
 from agent_memory.text.patterns import linear
 from agent_memory.text.people import KIN
@@ -29,6 +29,7 @@ def contrasts(content: str, quoted: str, said: str) -> str | None:
         or _other_order(content, quoted)
         or _other_share(content, quoted)
         or _excepted(content, quoted)
+        or _of_relatives(content, quoted)
     )
 
 
@@ -125,6 +126,26 @@ _OTHERS = frozenset("he she they him her his their them it this that these those
 
 def _kin(words: Iterable[str]) -> frozenset[str]:
     return frozenset(bare for word in words if (bare := word.removesuffix("'s").removesuffix("’s")) in KIN)
+
+
+_OF_MY = linear(
+    r"(\p{L}{2,}) (?:de|del|di|do|da|von|van) (?:mon|ma|mes|notre|mi|mis|nuestr[oa]|mein(?:er|em|es)|unser(?:er|em|es)|"
+    r"mi[oa]|il mio|la mia|meu|minha|mijn|onze) (\p{L}{2,})"
+)
+
+
+_MINE = linear(r"\b(?:le mien|la mienne|el mío|la mía|meiner|meine?s|de mijne|o meu|a minha)\b", re.IGNORECASE)
+
+
+def _of_relatives(content: str, quoted: str) -> str | None:
+    """Finds "le fils de l'utilisateur" where the son of a neighbour was mentioned."""
+    words = words_of(content)
+    for thing, owner in _OF_MY.findall(quoted.casefold()):
+        place = words.index(thing) if thing in words and owner in KIN and owner not in words else len(words)
+        is_alone = words_of(quoted).count(thing) == 1 and not _MINE.search(quoted)
+        if is_alone and not USER.isdisjoint(words[place + 1 : place + 4]):
+            return f"it was said of {owner}"
+    return None
 
 
 _WHO = linear(r"\bwho(?:['’]s| has| had| have| is| was)?\s+(?:just |recently |also |once )?(\p{L}{3,})", re.IGNORECASE)

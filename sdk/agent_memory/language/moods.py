@@ -40,7 +40,7 @@ _MARKS = HEDGES | frozenset(
     veut prévoit pourrait demande doit devrait croit pense suppose souhaite espère voudrait aimerait envisage peut
     paraît semblerait probablement ira compte faut
     vuole vorrebbe pensa crede deve dovrebbe forse chiede potrebbe spera intende sembra
-    desidera desiderano deseja wil wenst zou
+    desidera desiderano deseja wil wenst zou según dice dicen dicho selon secondo segundo laut zufolge volgens
     quer gostaria acha pensa deve talvez pergunta pretende espera parece
     pensando pensent songe twijfelt overweegt denkt sicher zeker seguro segura incerto""".split()
 )

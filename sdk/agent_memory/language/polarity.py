@@ -176,7 +176,8 @@ _ALMOST = linear(
 )
 """What came near to happening, so that it did not happen."""
 _PHRASES = linear(
-    r"\b(?:rul(?:e|ed|es|ing) out|turn(?:ed|s|ing)? down|call(?:ed|s|ing)? off|(?:opted|backed) out of|said no to|"
+    r"\b(?:rul(?:e|ed|es|ing) out|vot(?:e|ed|ing) (?:it |them |that )?down|"
+    r"turn(?:ed|s|ing)? down|call(?:ed|s|ing)? off|(?:opted|backed) out of|said no to|"
     r"passed (?:on|up)|kein(?:e|en)? mehr|nowhere near|anything but)\b",
     re.IGNORECASE,
 )

@@ -38,7 +38,8 @@ def reversed_sides(content: str, quoted: str) -> str | None:
 def _side(text: str) -> set[str]:
     """The stems of a side's content words, and its figures."""
     words = words_of(text)
-    return {stem[:_BEGINNING] for stem in content_words(words)} | {word for word in words if word.isdigit()}
+    stems = {stem[:_BEGINNING] for stem in content_words(words) if stem not in ("one", "ones")}
+    return stems | {word for word in words if word.isdigit()}
 
 
 _BEGINNING = 5
@@ -90,7 +91,7 @@ def _compared(text: str) -> Iterator[tuple[str, Sides]]:
         words = ["prefer"] if prefers else [word.casefold() for word in _MORE.findall(ahead)[-1:]]
         for word in words:
             kind = "prefer" if word in _AS_PREFERENCE else word
-            yield kind, (_side(ahead) - {word}, _side(_CLAUSE_END.split(part[gap.end() :])[0]))
+            yield kind, (_side(ahead) - {word[:_BEGINNING]}, _side(_CLAUSE_END.split(part[gap.end() :])[0]))
 
 
 # --- orders -------------------------------------------------------------------------------------------------
@@ -111,10 +112,9 @@ _MOST_STEPS = 6
 def _orders(text: str) -> Iterator[Sides]:
     """What comes earlier and what comes later in a text, in pairs."""
     for part in sentences(text)[:_MOST]:
-        steps = [_side(step) for step in _THEN.split(part)][:_MOST_STEPS]
-        yield from combinations(steps, 2)
         around = _AROUND.search(part)
         if around is None:
+            yield from combinations([_side(step) for step in _THEN.split(part)][:_MOST_STEPS], 2)
             continue
         one, other = _side(part[: around.start()]), part[around.end() :]
         if not one and (gap := _NEXT_CLAUSE.search(other)):  # "Before we eat, we wash"
@@ -155,9 +155,8 @@ def _made_whole(content: str, quoted: str) -> str | None:
     whole = _WHOLE.search(content)
     if whole is None or _WHOLE.search(quoted) or not _PARTS.search(quoted) or not _DAYS.isdisjoint(said):
         return None
-    shared = any(
-        content_words(words) & content_words(words_of(part)) and _PARTS.search(part) for part in sentences(quoted)
-    )
+    told = _side(content)
+    shared = any(_PARTS.search(part) and told & _side(part) for part in sentences(quoted)[:_MOST])
     behind = {after for word, after in pairwise(words) if word == whole[1].casefold()}
     return f"nobody said {whole[1]}" if shared and behind.isdisjoint(_TOGETHER) else None
 

@@ -1,0 +1,49 @@
+"""Wrong memories by the form of their fault, and right ones beside them: `tests/data/labelled/answers-forms.jsonl`.
+
+Two rounds by an author who had not read the checks: everyday talk of many fields in seven languages. Of the 120 wrong
+memories of the first round 77 were caught at first sight, and 28 of its 165 right ones got the user's own words. Of the
+second, written after the checks were mended on the first, 33 of 40 were caught at first sight (23 without the mends),
+and 5 of 51 got the user's own words. None was lost. What is still kept needs knowledge: feelings and manners that
+nobody told, whom "he" means.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_memory.language.grounding import ground
+from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOutput, TurnView
+
+PLACE = Path(__file__).parents[1] / "data/labelled/answers-forms.jsonl"
+CASES = [json.loads(line) for line in PLACE.read_text(encoding="utf-8").splitlines()]
+
+
+def reasons(case: dict[str, Any], told: dict[str, Any]) -> list[str]:
+    """Why a memory of this talk is refused, or gets the user's own words; empty if it is kept as it is."""
+    at = datetime.fromisoformat(f"{case['day']}T10:00").replace(tzinfo=UTC)
+    turns = [
+        TurnView(ref=f"t{number}", role=role, name=name, content=text, created_at=at)
+        for number, (role, name, text) in enumerate(case["turns"], 1)
+    ]
+    memory = ExtractedMemory(content=told["content"], quote=told["quote"], turns=told["refs"])
+    return ground(ExtractOutput(memories=[memory]), ExtractInput(turns=turns))[1]
+
+
+@pytest.mark.parametrize(("number", "most"), [(1, 9), (2, 4)])
+def test_few_wrong_memories_are_kept(number: int, most: int):
+    wrong = [case for case in CASES if case["round"] == number and "bad" in case]
+    kept = [(case["class"], case["bad"]["content"]) for case in wrong if not reasons(case, case["bad"])]
+    assert len(kept) <= most, (len(kept), kept)
+
+
+@pytest.mark.parametrize(("number", "most"), [(1, 5), (2, 2)])
+def test_no_right_memory_is_lost_and_few_get_other_words(number: int, most: int):
+    right = [(case, told) for case in CASES if case["round"] == number for told in case["good"]]
+    other = {told["content"]: why for case, told in right for why in reasons(case, told)}
+    assert all("own words" in why for why in other.values()), other
+    assert len(other) <= most, other
