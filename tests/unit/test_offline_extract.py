@@ -511,6 +511,8 @@ def test_a_place_lends_its_name_to_nobody() -> None:
         "Write to customers briefly about the delay.",
         "Put the totals in your table for now.",
         "Mum said: I am allergic to cats.",
+        "Rome wasn't built in a day, so keep going!",
+        "I recently saw a film called Inception.",
     ],
 )
 def test_orders_for_a_single_answer_are_not_remembered(said: str) -> None:

@@ -269,7 +269,9 @@ def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *,
         return clause.time == "now" and not clause.perfect
     if mine and concrete and _PURSUED.search(plain) and (particular or telling):
         return True
-    visits = mine and named and clause.verb == "see" and clause.change  # "I see Dr. Bakker now"
+    visits = (
+        mine and named and clause.verb == "see" and clause.change and clause.time == "now"
+    )  # "I see Dr. Bakker now"
     if (clause.verb in WEAK and not visits) or (mine and clause.verb in {"need", "want"}):
         return False
     if _USING.match(plain) and clause.time != "wish":

@@ -54,6 +54,7 @@ _ASKED_TAIL = bounded(
     rf"{either('can could would will do does did is are was should may what how when where why')}\b[^,.]*\?$",
     re.I,
 )
+_OWN = bounded(r"(?:i|we|my|our)\b", re.I)
 _ORDER_TAIL = bounded(rf",? so (?:please |pls )?{plain_words(lexicon.COMMANDS)} (?!with\b|on\b|is\b|was\b).*$", re.I)
 """What somebody is to do because of what a sentence tells: "I am allergic to nuts, so remind me if …"."""
 _FILLER_TAIL = bounded(
@@ -94,7 +95,8 @@ def statements(sentence: Sentence, names: frozenset[str]) -> list[Sentence]:
         return []
     if speech.is_standing_order(bare.text):
         return [bare]
-    asked = _ASKED_TAIL.search(straighten(bare.text)) or _ORDER_TAIL.search(straighten(bare.text))
+    asked = _ASKED_TAIL.search(straighten(bare.text))
+    asked = asked or (_OWN.match(bare.text) and _ORDER_TAIL.search(straighten(bare.text)))
     if asked:
         bare = Sentence(bare.text[: asked.start()], bare.start)
     return [without_tail(part) for part in parts(bare)] if speech.is_statement(bare.text) else []
