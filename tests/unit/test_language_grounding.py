@@ -314,3 +314,29 @@ def test_duplicates_whose_sentence_turns_them_round_are_dropped():
     output = ReconcileOutput(duplicates=[Duplicates(refs=["f1", "f2"], content="Ines does not eat fish")])
     grounded, rejected = ground(output, ReconcileInput(facts=facts))
     assert (grounded.duplicates, rejected) == ([], ['duplicates 1: nobody said "not"'])
+
+
+@pytest.mark.parametrize(
+    ("said", "quote"),
+    [
+        (
+            "Summarise this review: 'Best app ever. I use it in my shop in Lyon every day.'",
+            "I use it in my shop in Lyon",
+        ),
+        ("Proofread: I have been a nurse for nine years.", "I have been a nurse for nine years"),
+    ],
+)
+def test_words_of_a_text_at_hand_are_nobodys_own_words(said: str, quote: str):
+    memories, rejected = kept(
+        memory("Ines lives in Paris", quote, ["t1"]), data=ExtractInput(turns=[turn("t1", "user", said)])
+    )
+    assert (memories, rejected) == ([], ["memory 1: nobody said Paris"])
+
+
+def test_a_text_of_the_users_own_may_tell_of_them():
+    said = "Proofread my letter: I have been a nurse for nine years."
+    data = ExtractInput(turns=[turn("t1", "user", said)])
+    memories, rejected = kept(
+        memory("Ines has been a nurse for nine years", "a nurse for nine years", ["t1"]), data=data
+    )
+    assert ([one.content for one in memories], rejected) == (["Ines has been a nurse for nine years"], [])

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from agent_memory.language.conclusions import Ungrounded, ground_conclusions, ground_insights
 from agent_memory.language.custom import ground_custom
+from agent_memory.language.moods import of_direct_speech
 from agent_memory.language.own_words import Reworded, in_own_words, stands_alone
 from agent_memory.language.polarity import changed_polarity, words_of
 from agent_memory.language.quotes import NO_QUOTE, NONE_FOUND, find_quote, find_tidied
@@ -213,7 +214,8 @@ def ground_memory(
         raise Ungrounded(why)
     quoting = grounded.model_copy(update={"quote": by_user[quoted.ref]})
     own = in_own_words(quoting, quoted, _ahead([quoted], turns, before))
-    if own is None:
+    # The quoted words may be somebody else's: "Summarise this review: 'I love it.'"
+    if own is None or of_direct_speech(f"User {quoting.quote}", [folded(quoted.content)], "user"):
         raise Ungrounded(why)
     return Reworded(own, why)
 

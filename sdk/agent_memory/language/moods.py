@@ -60,7 +60,7 @@ _REPORTED = linear(
     r"traduis|traduisez|traduci|traduz|traduza|vertaal)\b[^:.!?\n]{0,40}:\s+([^\n]{8,400})()",
     re.IGNORECASE,
 )
-"""Words of a text without quotation marks: "the letter reads: …", "translate: …"."""
+"""Words of a text without quotation marks: "the letter reads: …", "translate: …". Not those of "proofread my CV: …"."""
 _FIRST_PERSON = frozenset(
     "i i'm i've i'd i'll my me we ich mein meine wir yo mi je j'ai j'aime mon ma nous io ho eu".split()
 )
@@ -235,7 +235,8 @@ def of_direct_speech(content: str, cited: Sequence[str], speaker: str) -> str | 
     outside: set[str] = set()
     for text in cited:
         behind = 0
-        for found in _SPEECH.finditer(text) if _SPEECH.search(text) else _REPORTED.finditer(text):
+        reported = [found for found in _REPORTED.finditer(text) if OWN.isdisjoint(words_of(found[0].partition(":")[0]))]
+        for found in _SPEECH.finditer(text) if _SPEECH.search(text) else reported:
             speech = found[1] or found[2] or ""
             frame = text[behind : text.index(speech, found.start())].rstrip("\"“„«'‘ ")
             outside |= content_words(words_of(frame))
