@@ -46,7 +46,7 @@ _AND = bounded(
 """Where a second statement of the same speaker begins. A German or Dutch verb lacks its subject there."""
 _DUTCH = ("woon", "werk", "ben")
 _MOVED = linear(
-    r"verschob|verscheb|verleg|cambi|aplaz|déplac|report|repouss|spost|rinvi|mudou|mudaram|adi(?:ou|ad)|remarc"
+    r"verschob|verschieb|verscheb|verleg|cambi|aplaz|déplac|report|repouss|spost|rinvi|mudou|mudaram|adi(?:ou|ad)|remarc"
     r"|verzet|verplaats|verschov",
     re.I,
 )
