@@ -20,6 +20,13 @@ SPEAKERS = {"caroline", "elise"}
         ("Where is Elise’s house, and why?", "Where is my house, and why?"),
         ("What Caroline paints", "What I paints"),
         ("what did caroline paint", "what did I paint"),
+        ("Caroline's hobbies", "my hobbies"),
+        ("caroline favourite painter", "I favourite painter"),
+        ("Tell me where Elise works.", "Tell me where I works."),
+        (
+            "Caroline told Melanie: 'Let's get back to my usual colour.'",
+            "I told Melanie: 'Let's get back to my usual colour.'",
+        ),
     ],
 )
 def test_a_named_speaker_asks(question: str, said: str):
@@ -32,6 +39,9 @@ def test_a_named_speaker_asks(question: str, said: str):
         "What did Melanie paint?",
         "Was hat Caroline gemalt?",
         "¿Qué pintó Caroline?",
+        "Gdzie mieszka Caroline?",
+        "Lieblingsfarbe von Caroline",
+        "il lavoro di Caroline",
         "",
     ],
 )

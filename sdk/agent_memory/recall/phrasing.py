@@ -2,10 +2,10 @@
 
 People speak of themselves as "I". A question about them has their name, and its vector is near to what others said to
 them by name. So a question that names a speaker is embedded a second time in the first person ("What did I paint?" for
-"What did Caroline paint?"), and the search uses a vector between both. And a question about the order of topics ("List
-the order in which I brought up different aspects of my app, in order") has more words about the order than about its
-subject. Only the subject is searched for. What is said about the form of the answer ("Express the answer as a JSON
-list.") is left out, too.
+"What did Caroline paint?", "my hobbies" for "Caroline's hobbies"), and the search uses a vector between both. And a
+question about the order of topics ("List the order in which I brought up different aspects of my app, in order") has
+more words about the order than about its subject. Only the subject is searched for. What is said about the form of the
+answer ("Express the answer as a JSON list.") is left out, too.
 
 Both forms are English. Other questions stay as they are.
 
@@ -25,6 +25,7 @@ from agent_memory.calibration import FIRST_PERSON
 from agent_memory.language.tasks import Vector
 from agent_memory.language.vectors import unit
 from agent_memory.text.dates import CALENDAR
+from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import WORD, linear
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stop_words import QUESTION_WORDS
@@ -33,7 +34,7 @@ from agent_memory.text.terms import says_something
 _NO_NAMES = QUESTION_WORDS | CALENDAR | {"user", "agent", "assistant", "system", "tool"}
 """First names that are no sure names: "will" and "May", and the roles of speakers without a name."""
 _ASKING = frozenset("what which who whom whose when where why how did does".split())
-"""An English question has one of these. German "was", "hat" and "so" are no such words."""
+"""An English question has one of these. German "was", "hat" and "so" are no such words, and too few to tell it."""
 _VERBS = {"does": "do", "is": "am", "has": "have"} | {
     verb: verb for verb in "did do was had can could would will should are were".split()
 }
@@ -95,17 +96,18 @@ def subject_of(question: str) -> str:
 
 
 def in_first_person(question: str, named: Collection[str]) -> str:
-    """An English question as the speaker whom it names would ask it; unchanged if it names none.
+    """An English query as the speaker whom it names would word it; unchanged if it names none.
 
-    Case tells a name from a word, unless the question has no capitals at all.
+    Case tells a name from a word, unless the query has no capitals at all.
 
     Args:
-        question: The question.
+        question: A question, or words to search for.
         named: The first names of the speakers, in lower case.
     """
     lower = question.islower()
     found = list(WORD.finditer(question))
-    if _ASKING.isdisjoint(word[0].lower() for word in found):
+    other = question.rstrip().endswith("?") and _ASKING.isdisjoint(word[0].lower() for word in found)
+    if other or is_foreign(question):
         return question
     parts: list[str] = []
     behind, before = 0, ""
