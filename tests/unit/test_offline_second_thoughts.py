@@ -61,10 +61,28 @@ def test_what_is_taken_back_in_the_next_breath_is_not_kept(text: str, content: s
         "Our standup is at 9:30. No, 3 people can't make it.",
         "My son was born in 2019. No, really.",
         "We need 2 rooms, no 3rd floor please. Thanks!",
+        "I run 5 km every Monday. Oh, 2 friends join me.",
+        "I take 20 mg of lisinopril. Hmm, 40 pills left.",
+        "My budget is 2000 euros. Sorry, 1500 for flights.",
+        "My flight is on 3 May. Wait, 4 May?",
+        "I drink 3 coffees a day. Sorry, 10 years of it.",
     ],
 )
 def test_what_only_begins_like_a_correction_changes_nothing(text: str) -> None:
     assert found(text)[0].content == text.partition(". ")[0] + "."
+
+
+@pytest.mark.parametrize(
+    ("said", "next_turn"),
+    [
+        ("I weigh 82 kg.", "Sorry, 2 minutes, phone."),
+        ("We have 3 kids.", "Oh 5 pm, got to go!"),
+        ("My flight is on 3 May.", "Wait, 4 May?"),
+        ("I drink 3 coffees a day.", "Sorry, 10 years of it."),
+    ],
+)
+def test_a_later_turn_about_something_else_changes_nothing(said: str, next_turn: str) -> None:
+    assert [one.content for one in found(said, "Okay.", next_turn)] == [said]
 
 
 def test_a_later_turn_that_corrects_gives_the_statement_with_its_value() -> None:

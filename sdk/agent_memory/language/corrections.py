@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from itertools import islice
 
+from agent_memory.language.measures import UNITS
 from agent_memory.language.polarity import NEGATORS, words_of
 from agent_memory.text.calendar_words import with_english_calendar
 from agent_memory.text.dates import CALENDAR, MONTH_NAMES
 from agent_memory.text.figures import NUMBERS
 from agent_memory.text.patterns import linear
+from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
 
 _MARKER = linear(
     r"\s*[,;–—…-]+\s*(?:(?:no|wait|sorry|actually),?\s+)?(no,? espera|nein,? warte|no|nein|non|wait|sorry|scratch that|"
@@ -24,6 +26,9 @@ _LEADING = frozenset(
     """it's it is es ist at in on to for by from of with the a an am im um auf nach zu zum zur bei mit ab der die das
     den dem el la los las al en de del para por con es à au le les il lo alle""".split()
 )
+_SMALL = _LEADING | SMALL_WORDS | FUNCTION_WORDS | {"dr", "s"}
+_UNITS = frozenset(unit for units in UNITS for unit in units)
+"""What a correction may have beside its values and the words of what it corrects; a unit only if there was none."""
 _FARTHEST = 4
 """Words between a marker and a value that it corrects or brings."""
 _REACH, _MOST = 200, 50
@@ -56,13 +61,18 @@ def first_clause(text: str) -> str:
 def revised(said: str, correction: str) -> str | None:
     """A statement with the values that open a correction in place of its own; None unless it has as many of each kind.
 
-    A capital at the beginning makes no name.
+    A capital at the beginning makes no name. What asks, or has words of its own, is about something else: "I take 20
+    mg. Hmm, 40 pills left."
     """
     brought = first_clause(correction)
     new, old = _values(brought, opens=True), _values(said, opens=False)
     kinds = {kind for kind, _, _ in new}
     pairs = [one for one in old if one[0] in kinds]
-    if not new or not NEGATORS.isdisjoint(words_of(brought)) or len(pairs) != len(new):
+    if not new or not NEGATORS.isdisjoint(words_of(brought)) or len(pairs) != len(new) or "?" in correction:
+        return None
+    beside = set(words_of(brought)) - {word for _, start, end in new for word in words_of(brought[start:end])}
+    counted = any(kind == "figure" and not _SMALL.issuperset(words_of(said[end:])[:1]) for kind, _, end in pairs)
+    if not beside <= set(words_of(said)) | _SMALL | (set() if counted else _UNITS):
         return None
     text = said
     for kind, start, end in reversed(pairs):
