@@ -76,3 +76,26 @@ async def test_tags_that_are_no_list_of_texts_are_refused(memory, tags):
         await ana.update(hotel.id, tags=tags)
     with pytest.raises(InvalidInput, match="tags"):
         await ana.update(hotel.id, content="The inn", tags=tags)
+
+
+@pytest.mark.parametrize("metadata", ["x", 5, [("a", 1)]])
+async def test_metadata_that_is_no_object_is_refused(memory, metadata):
+    ana = memory.user("ana")
+    hotel = await ana.remember(HOTEL)
+    with pytest.raises(InvalidInput, match="metadata"):
+        await ana.update(hotel.id, metadata=metadata)
+    with pytest.raises(InvalidInput, match="metadata"):
+        await ana.remember("The inn", metadata=metadata)
+
+
+async def test_no_tags_are_none_but_a_list(memory):
+    with pytest.raises(InvalidInput, match="tags"):
+        await memory.user("ana").remember(HOTEL, tags=None)
+
+
+async def test_new_metadata_keeps_the_reason_of_a_correction(memory):
+    ana = memory.user("ana")
+    hotel = await ana.remember(HOTEL)
+    made = await ana.update(hotel.id, content="The inn", reason="misheard")
+    described = await ana.update(made.id, metadata={"stars": 3})
+    assert described.metadata == {"stars": 3, "edit_reason": "misheard"}

@@ -66,10 +66,58 @@ def test_what_is_taken_back_in_the_next_breath_is_not_kept(text: str, content: s
         "My budget is 2000 euros. Sorry, 1500 for flights.",
         "My flight is on 3 May. Wait, 4 May?",
         "I drink 3 coffees a day. Sorry, 10 years of it.",
+        "I'm allergic to Penicillin. Oh, and Aspirin.",
+        "I speak Spanish. Actually, French too.",
+        "We have flights on 3 May. Oh, and on 9 May.",
+        "I work in Berlin. Sorry, Tom, I had to go.",
+        "My dog Rex is 5. Oh, Max, stop that.",
+        "Vivo en Madrid. Perdón, Ana.",
+        "I was born in Rome. No wait, Alexa!",
+        "I live in Rome. I mean, I have lived there for ten years.",
+        "I have a dog named Max. I mean, Max is a great dog.",
+        "I don't eat pork. I mean, I do eat beef.",
+        "My wife is from Peru. I mean, her parents are from Peru.",
+        "I'm allergic to cats. Strike that from the record please.",
     ],
 )
 def test_what_only_begins_like_a_correction_changes_nothing(text: str) -> None:
     assert found(text)[0].content == text.partition(". ")[0] + "."
+
+
+@pytest.mark.parametrize(
+    ("said", "asked", "answer"),
+    [
+        ("I have 3 cats.", "How many dogs do you have?", "Oh, 2."),
+        ("My birthday is in May.", "Is your wife's in May too?", "No, in June."),
+        ("I live in Berlin.", "Where were you born?", "Oh, in Hamburg."),
+        ("I take 20 mg of Lisinopril.", "Since when?", "Hmm, 2019."),
+    ],
+)
+def test_an_answer_is_no_correction(said: str, asked: str, answer: str) -> None:
+    assert [one.content for one in found(said, asked, answer)] == [said]
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("I have two dogs, sorry, three dogs.", "I have three dogs."),
+        ("I have one brother, sorry, two brothers.", "I have two brothers."),
+        ("I live on 5th Street, sorry, 6th Street.", "I live on 6th Street."),
+        ("My mother lives in Spain. No wait, my mother lives in Italy.", "My mother lives in Italy."),
+    ],
+)
+def test_a_correction_that_repeats_words_doubles_none(text: str, content: str) -> None:
+    assert [one.content for one in found(text)] == [content]
+
+
+def test_a_part_of_a_name_is_not_replaced() -> None:
+    text = "My mother lives in San Francisco, no wait, Los Angeles."
+    assert [one.content for one in found(text)] == [text]
+
+
+@pytest.mark.parametrize("when", ["at Christmas", "on Monday", "in May"])
+def test_the_time_of_a_move_is_no_place(when: str) -> None:
+    assert found(f"I moved in with my boyfriend {when}.")[0].content.startswith("I moved in with my boyfriend")
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,7 @@ def update(
         list[str] | None,
         typer.Option("--tag", metavar="TAG", help="A tag, instead of the earlier ones; may be given several times."),
     ] = None,
+    no_tags: Annotated[bool, typer.Option("--no-tags", help="Remove all tags.")] = False,
     reason: Annotated[
         str | None, typer.Option("--reason", metavar="TEXT", help="The reason for the correction.")
     ] = None,
@@ -113,7 +114,7 @@ def update(
             full_id(scope, memory_id),
             content=content,
             data=given,
-            tags=tags or None,
+            tags=[] if no_tags else tags or None,
             pinned=pinned,
             reason=reason,
             ttl=ttl,

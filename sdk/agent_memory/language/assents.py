@@ -44,7 +44,7 @@ def not_agreed(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -
 
 _DEFERS = linear(
     r"\b(?:not sure|no idea|let me (?:think|check|ask|talk|see|sleep)|let['’]s (?:park|wait|see)|think about it|"
-    r"i['’]ll (?:read|look|think|consider|check|ask|see)|(?:good|nice) to know|interesting|"
+    r"i['’]ll (?:read|look|think|consider|check|ask|see)|"
     r"vou (?:pensar|ver)|(?:ich|mal) (?:überlege|schaue?n?|sehen)|réfléchi\p{L}*|on verra|je vais voir|"
     r"lo pensaré|lo miraré|ya veré|me lo pienso|ci penso|vedremo|vediamo|(?:ik )?denk er|"
     r"still (?:looking|deciding|thinking|comparing|choosing|weighing)|(?:have|has)n['’]t decided|maybe|perhaps|"
@@ -53,6 +53,8 @@ _DEFERS = linear(
     re.IGNORECASE,
 )
 """Ways to reply without a yes, a question in return among them."""
+_HEARS = linear(r"\b(?:(?:good|nice) to know|interesting)\b", re.IGNORECASE)
+"""Other such ways, which a yes may stand beside."""
 _OPENS = frozenset(
     "user user's chose chosen decided decides goes wants follows prefers named uses has the buys bought buy".split()
 )
@@ -68,7 +70,8 @@ def _deferred(content: str, by_user: Sequence[str], by_agent: Sequence[str], ear
     theirs = content_words(words_of(" ".join(by_agent)))
     reply = words_of(by_user[-1])
     replied = content_words(reply)
-    defers = _DEFERS.search(by_user[-1]) is not None
+    hears = _HEARS.search(by_user[-1]) is not None and _YES.isdisjoint(reply)
+    defers = hears or _DEFERS.search(by_user[-1]) is not None
     elsewhere = (
         _REPLY.isdisjoint(reply[:1])
         and len(reply) >= _SPOKEN_FULLY
@@ -108,6 +111,8 @@ def _denied_value(content: str, by_user: Sequence[str], by_agent: Sequence[str])
     """Finds a figure that only the agent said, if the user's reply denies something and the claim does not."""
     reply = words_of(" ".join(by_user))
     told = [word for word in words_of(content) if word[:1].isdigit() and word not in reply]
+    if _brings(content, by_user[-1]):
+        return None
     known = words_of(" ".join(by_agent))
     plain = NEGATORS.isdisjoint(words_of(content))
     denies = _REPLY.isdisjoint(reply[:1]) and plain and not NEGATORS.isdisjoint(reply)
@@ -116,7 +121,15 @@ def _denied_value(content: str, by_user: Sequence[str], by_agent: Sequence[str])
     return "the user did not agree to it" if denies and any(word in known for word in told) else None
 
 
+def _brings(content: str, reply: str) -> bool:
+    """Whether a claim has a figure of the reply, such as the 22 of "No, the 22nd"."""
+    return not set(_DIGITS.findall(content)).isdisjoint(_DIGITS.findall(reply))
+
+
+_DIGITS = linear(r"\d+")
 _NO = frozenset("no nope nah nein nee non não".split())
+_NO_NO = frozenset("doubt problem problems worries idea".split())
+"""Words that make a "no" ahead of them none: "No doubt"."""
 _OPEN_QUESTION = frozenset(
     """or what which who whom whose where when why how oder was welche welcher welches wer wen wem wo wann warum wie o
     qué cuál cuáles quién dónde cuándo cómo ou quel quelle quels quelles qui où quand comment pourquoi che cosa quale
@@ -131,14 +144,15 @@ def _refused(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> 
     users = [turn for turn in cited if turn.is_user]
     talk = [*ahead, *cited]
     before = talk[: talk.index(users[-1])][-1:]
-    if not before or before[0].is_user or not _NO.issuperset(words_of(users[-1].text)[:1]):
+    reply = words_of(users[-1].text)
+    if not before or before[0].is_user or not _NO.issuperset(reply[:1]) or not _NO_NO.isdisjoint(reply[1:2]):
         return None
     asked = [one for one in sentences(before[0].text) if one.rstrip().endswith("?")]
     question = words_of(asked[-1]) if len(asked) == 1 else []
     words = words_of(content)
     if not question or not (NEGATORS | _OPEN_QUESTION).isdisjoint(question):
         return None
-    if not (NEGATORS | _LIMITED | AGAINST).isdisjoint(words):
+    if not (NEGATORS | _LIMITED | AGAINST).isdisjoint(words) or _brings(content, users[-1].text):
         return None
     told, about = content_words([word for word in words if word not in _OPENS]), content_words(question)
     # What the reply says beside its "no" may be the claim.

@@ -57,7 +57,7 @@ _CONDITION_AHEAD = linear(
 )
 """A condition without a comma behind it: the clause that depends on it begins with the next pronoun."""
 _CONDITION_ABROAD = linear(
-    r"^\W*(?:wenn|falls|sofern|solange|si|als|indien|"
+    r"^\W*(?:wenn|falls|sofern|solange|si|als (?:ik|je|jij|we|wij|hij|zij|ze|het|de|mijn|onze)|indien|"
     r"se (?:il|lo|la|l['’]|i|le|mi[oa]|non|tutto|eu|o|a|os|as|não|tudo|der))\s([^,.;!?]+),\s*([^.;!?]+)",
     re.IGNORECASE,
 )
@@ -76,7 +76,8 @@ _ASKING_WHETHER = linear(
 )
 """What stands before an "if" that sets no condition."""
 _SAYING = frozenset(
-    "you remember recall right mistaken possible needed necessary honest anything like ask helps matters".split()
+    """you remember recall right mistaken possible needed necessary honest anything like ask helps matters erinnere
+    fragst irre sbaglio ricordo quieres recuerdo equivoco trompe souviens""".split()
 )
 _CONDITIONAL = frozenset(
     """if unless once when whenever provided depends depending condition conditional case far remembers long while

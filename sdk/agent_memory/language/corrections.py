@@ -11,6 +11,7 @@ from agent_memory.text.calendar_words import with_english_calendar
 from agent_memory.text.dates import CALENDAR, MONTH_NAMES
 from agent_memory.text.figures import NUMBERS
 from agent_memory.text.patterns import linear
+from agent_memory.text.stems import stem
 from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
 
 _MARKER = linear(
@@ -29,6 +30,9 @@ _LEADING = frozenset(
 _SMALL = _LEADING | SMALL_WORDS | FUNCTION_WORDS | {"dr", "s"}
 _UNITS = frozenset(unit for units in UNITS for unit in units)
 """What a correction may have beside its values and the words of what it corrects; a unit only if there was none."""
+_ADDING = frozenset("and also too plus another und auch y también et aussi e anche também en ook".split())
+_PLACED = linear(r"\b(?:at|in|to|from|for|by|on|im|in|bei|aus|nach|en|de|à|au|a|em|no|na|op|naar)\s$", re.IGNORECASE)
+_NAME_BEFORE = linear(r"\p{Lu}[\w'’-]*\s$")
 _FARTHEST = 4
 """Words between a marker and a value that it corrects or brings."""
 _REACH, _MOST = 200, 50
@@ -58,17 +62,21 @@ def first_clause(text: str) -> str:
     return text[: end.start()] if end else text
 
 
-def revised(said: str, correction: str) -> str | None:
+def revised(said: str, correction: str, *, sure: bool = False) -> str | None:
     """A statement with the values that open a correction in place of its own; None unless it has as many of each kind.
 
-    A capital at the beginning makes no name. What asks, or has words of its own, is about something else: "I take 20
-    mg. Hmm, 40 pills left."
+    A capital at the beginning makes no name. What asks, adds or has words of its own is about something else: "I take
+    20 mg. Hmm, 40 pills left." A name alone may be that of who is addressed, unless the correction is `sure`.
     """
     brought = first_clause(correction)
     new, old = _values(brought, opens=True), _values(said, opens=False)
     kinds = {kind for kind, _, _ in new}
     pairs = [one for one in old if one[0] in kinds]
     if not new or not NEGATORS.isdisjoint(words_of(brought)) or len(pairs) != len(new) or "?" in correction:
+        return None
+    if not sure and any(kind == "name" and not _PLACED.search(brought[:start]) for kind, start, _ in new):
+        return None
+    if not _ADDING.isdisjoint(words_of(brought)):
         return None
     beside = set(words_of(brought)) - {word for _, start, end in new for word in words_of(brought[start:end])}
     counted = any(kind == "figure" and not _SMALL.issuperset(words_of(said[end:])[:1]) for kind, _, end in pairs)
@@ -107,7 +115,12 @@ def _taken_back(before: str, after: str, *, bare: bool) -> tuple[str, int] | Non
     if old is None or old == new:
         return None
     start = before.rindex(old)
-    return before[:start] + new + before[start + len(old) :], after.index(new) + len(new)
+    behind, end = before[start + len(old) :], after.index(new) + len(new)
+    following = after[end:].lstrip()[:1]
+    if kind == "name" and (_NAME_BEFORE.search(before[:start]) or following.isupper()):
+        return None  # a part of a longer name
+    repeated = {stem(word) for word in words_of(behind)} & {stem(word) for word in words_of(after[end:])[:_FARTHEST]}
+    return before[:start] + new + ("" if repeated else behind), end
 
 
 def _first_value(text: str) -> str | None:

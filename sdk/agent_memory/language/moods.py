@@ -56,8 +56,9 @@ _DONE = ("é", "ée", "és", "ées", "ado", "ada", "ido", "ida", "ato", "ata", "
 """How participles of Romance languages end."""
 _SPEECH = linear(r"[\"“„«]([^\"“”„«»\n]{8,400})[\"”“»]|(?:^|[\s(,:])['‘]([^\n‘]{8,400}?)['’](?:[\s.,;:!?)]|$)")
 _REPORTED = linear(
-    r"\b(?:reads|states|steht|lautet|pone|staat|translate|summari[sz]e|proofread|paraphrase|übersetze?|traduce|traduzca|"
-    r"traduis|traduisez|traduci|traduz|traduza|vertaal)\b[^:.!?\n]{0,40}:\s+([^\n]{8,400})()",
+    r"\b(?:reads|states|steht|lautet|pone|staat)\b[^:.!?\n]{0,40}:\s+([^.!?\n]{8,400})|"
+    r"\b(?:translate|summari[sz]e|proofread|paraphrase|übersetze?|traduce|traduzca|"
+    r"traduis|traduisez|traduci|traduz|traduza|vertaal)\b[^:.!?\n]{0,40}:\s+([^\n]{8,400})",
     re.IGNORECASE,
 )
 """Words of a text without quotation marks: "the letter reads: …", "translate: …". Not those of "proofread my CV: …"."""

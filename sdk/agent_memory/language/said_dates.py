@@ -142,11 +142,12 @@ def _day_before(which: str, said_at: datetime) -> datetime:
 
 
 _AGO = linear(
-    r"\b(?:for|since|vor|seit|hace|depuis|il y a|da|há|sinds)\s+(\p{L}+|\d{1,3})\s+(\p{L}+)(\sand a half)?\b|"
+    r"\b(?:(?:have|has|been|['’]ve)\b[^.!?\n]{0,60}\sfor|since|vor|seit|hace|depuis|il y a|da|há|sinds)"
+    r"\s+(\p{L}+|\d{1,3})\s+(\p{L}+)(\sand a half)?\b|"
     r"\b(\p{L}+|\d{1,3})\s+(\p{L}+)\s(and a half )?(?:ago|fa|geleden|atrás)\b",
     re.IGNORECASE,
 )
-"""How long ago something was or began, in seven languages: "vor zwei Jahren", "for five years"."""
+"""How long ago something was or began, in seven languages: "vor zwei Jahren", "has worked here for five years"."""
 _MORE = dict.fromkeys("a an one ein eine einem einer un una une um uma uno een".split(), 1) | {"due": 2, "sei": 6}
 _FEW_YEARS = 5
 """Up to so many years people count to the month. A choice."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from agent_memory.errors import ConfigurationError, ModelError
-from agent_memory.language.endpoints import ModelRefused
+from agent_memory.language.endpoints import ModelPaused, ModelRefused
 from agent_memory.language.tasks import (
     EXTRACT,
     EXTRACT_AND_SUMMARIZE,
@@ -103,9 +103,8 @@ class Together:
             return halves[type(data)]
         except ModelError as error:
             # What the call cost is charged once, to the one who raises the error with it.
-            theirs = type(error)(
-                str(error), retryable=error.retryable, retry_after=error.retry_after, fault=error.fault
-            )
+            kind = ModelPaused if isinstance(error, ModelPaused) else ModelError
+            theirs = kind(str(error), retryable=error.retryable, retry_after=error.retry_after, fault=error.fault)
             raise
         except ModelRefused as error:
             theirs = ModelRefused(str(error), fault=error.fault)

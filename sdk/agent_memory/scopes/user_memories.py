@@ -20,6 +20,7 @@ from agent_memory.models import (
 )
 from agent_memory.recall.provenance import read_entities, read_entity, why
 from agent_memory.remembering.by_hand import (
+    EDIT_REASON,
     Desk,
     correct,
     corrected_before,
@@ -94,6 +95,7 @@ class UserMemories(Scope):
         if not isinstance(content, str) or not folded(content).strip():
             raise InvalidInput("there is nothing to remember: content is empty or not a text")
         _check_tags(tags)
+        _check_metadata(metadata)
         check_json(
             {"content": content, "tags": list(tags), "metadata": metadata or {}, "data": data},
             "what is to be remembered",
@@ -179,7 +181,9 @@ class UserMemories(Scope):
             )
         if content is not None and not folded(content).strip():
             raise InvalidInput("a memory needs content")
-        _check_tags(tags)
+        if tags is not None:
+            _check_tags(tags)
+        _check_metadata(metadata)
         described: dict[str, Any] = {} if tags is None else {"tags": list(tags)}
         if metadata is not None:
             described["metadata"] = dict(metadata)
@@ -192,6 +196,8 @@ class UserMemories(Scope):
             if made is None:
                 raise
             (old, etag), content, data, described = made, None, None, {}
+        if "metadata" in described and content is None and data is None and EDIT_REASON in old.metadata:
+            described["metadata"] |= {EDIT_REASON: old.metadata[EDIT_REASON]}
         marks = described | {
             "pinned": old.pinned if pinned is None else pinned,
             "related_ids": old.related_ids if related_ids is None else await links(store, self.user_id, related_ids),
@@ -370,7 +376,10 @@ class UserMemories(Scope):
 
 
 def _check_tags(tags: object) -> None:
-    if tags is None:
-        return
     if isinstance(tags, str) or not isinstance(tags, Collection) or not all(isinstance(tag, str) for tag in tags):
         raise InvalidInput(f"tags is a list of texts, like ['travel'], not {tags!r:.60}")
+
+
+def _check_metadata(metadata: object) -> None:
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise InvalidInput(f"metadata is an object, like {{'city': 'Lisbon'}}, not {metadata!r:.60}")

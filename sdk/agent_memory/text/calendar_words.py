@@ -38,7 +38,7 @@ _NEAR = {
     "volgende_week",
     "new year's eve": "silvester nochevieja saint-sylvestre capodanno oudejaarsavond",
     "spring": "frühling frühjahr primavera printemps voorjaar",
-    "summer": "sommer verano été l'été d'été estate l'estate verão zomer",
+    "summer": "sommer verano l'été d'été cet_été en_été l'estate d'estate quest'estate in_estate verão zomer",
     "autumn": "herbst otoño automne l'automne autunno l'autunno outono herfst",
     "winter": "invierno hiver l'hiver inverno",
     "christmas": "weihnachten navidad noël natale natal kerst",

@@ -93,7 +93,8 @@ _WAYS_TO_SAY = (
         r"\g<thing> is now ",
     ),
     (
-        r"^(?P<who>i|we) (?:have |just |finally )*moved in with [\w' ]{2,40}? (?:in|at|on) (?=(?-i:[A-Z]))",
+        r"^(?P<who>i|we) (?:have |just |finally )*moved in with [\w' ]{2,40}? in "
+        rf"(?!{plain_words(lexicon.MONTHS)}\b)(?=(?-i:[A-Z]))",
         r"\g<who> live now in ",
     ),
     (r"^(?P<who>i|we) (?:am|are) (?:now )?(?:up|down) to (?=\d\S* ?\w* of )", r"\g<who> have now "),

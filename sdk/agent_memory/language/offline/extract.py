@@ -87,7 +87,8 @@ def _memories(own: Sequence[Sentence], turn: TurnView, before: list[TurnView]) -
     mine = [view.content for view in reversed(before[-2:]) if view.role == "user" and view.name == turn.name]
     said = [sentence.text for content in mine for sentence in reversed(statements.own_sentences(content))]
     abroad = is_foreign(turn.content) or any(map(is_foreign, said[:_NOTES]))
-    for sentence, quote in second_thoughts.meant(own, turn.content, said):
+    asked = any("?" in view.content for view in before[-1:] if view.role == "agent")
+    for sentence, quote in second_thoughts.meant(own, turn.content, said, asked=asked):
         found = foreign.told(sentence.text, turn.created_at)
         if found and not (among_people and found[0].kind == "requirement"):
             yield from ((sentence.start, _quoting(_foreign(turn, one), turn, quote)) for one in found)

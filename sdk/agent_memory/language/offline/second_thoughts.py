@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from agent_memory.language.corrections import corrected, first_clause, revised
 from agent_memory.language.offline import lexicon, statements
-from agent_memory.language.offline.text import Sentence, content_stems, expand, straighten
+from agent_memory.language.offline.grammar import parse
+from agent_memory.language.offline.text import Sentence, expand, straighten
 from agent_memory.text.patterns import bounded, either
 
 _SURE = either("""
-    scratch_that strike_that no_wait i_meant(?!_to\\b) i_mean make_(?:it|that) i_misspoke
-    ich_meint?e quería_decir quiero_decir je_voulais_dire je_veux_dire volevo_dire voglio_dire queria_dizer ik_bedoel
+    scratch_that strike_that no_wait i_meant(?!_to\\b) make_(?:it|that) i_misspoke
+    ich_meinte quería_decir je_voulais_dire volevo_dire queria_dizer ik_bedoelde
 """)
 _LIGHT = either("""
-    no nope oh oops h+m+ wait sorry actually hang_on hold_on my_mistake my_bad correction nein entschuldigung perdona
-    perdón pardon non scusa desculpa nee
+    no nope oh oops h+m+ wait sorry actually hang_on hold_on my_mistake my_bad correction i_mean nein entschuldigung
+    ich_meine perdona perdón quiero_decir pardon non je_veux_dire scusa voglio_dire desculpa nee ik_bedoel
 """)
-_OPENING = bounded(rf"(?:{_LIGHT}\b[ ,.:!…-]+){{0,3}}(?P<sure>{_SURE}\b[ ,.:!…-]*(?:natürlich )?)?", re.I)
+_OPENING = bounded(rf"(?:(?!{_SURE}\b){_LIGHT}\b[ ,.:!…-]+){{0,3}}(?P<sure>{_SURE}\b[ ,.:!…-]*(?:natürlich )?)?", re.I)
 _GONE = bounded(r"(?:scratch|strike) ", re.I)
 _NO = bounded(r"(?:no|nope|non|nein|nee)[ ]*$", re.I)
 """What takes nothing back without a mark behind it: "No more than 3"."""
@@ -45,13 +47,14 @@ class Meant(NamedTuple):
     quote: str
 
 
-def meant(own: Sequence[Sentence], content: str, said: Sequence[str]) -> list[Meant]:
+def meant(own: Sequence[Sentence], content: str, said: Sequence[str], *, asked: bool) -> list[Meant]:
     """The sentences of a turn as they are meant in the end, without those that it takes back.
 
     Args:
         own: The sentences.
         content: The turn.
         said: What the same speaker said just before, the last sentence first: a turn may open by correcting it.
+        asked: Whether somebody asked something since, which the turn may answer instead.
     """
     kept: list[Meant] = []
     for sentence in own:
@@ -65,16 +68,18 @@ def meant(own: Sequence[Sentence], content: str, said: Sequence[str]) -> list[Me
             continue
         sure, rest = again
         last = kept[-1] if kept else None
-        before = [*([last.sentence.text] if last else []), *(said if sure or not last else [])]
-        wrong = next((one for one in before if revised(one, rest.text)), "") if _is_brief(rest) else ""
-        new = revised(wrong, rest.text)
+        earlier = said if sure or not (last or asked) else ()
+        before = [*([last.sentence.text] if last else []), *earlier]
+        put_right = partial(revised, correction=rest.text, sure=bool(sure) and "wait" not in sure.lower())
+        wrong = next(filter(put_right, before), "") if _is_brief(rest) else ""
+        new = put_right(wrong)
         if new and last and wrong == last.sentence.text:
             quote = content[last.sentence.start : sentence.start + len(sentence.text)]
             kept[-1] = Meant(Sentence(new, last.sentence.start), quote)
         elif new:
             kept.append(Meant(Sentence(new, sentence.start), sentence.text))
-        elif sure and last and (_GONE.match(sure) if _is_brief(rest) else _is_about(last.sentence.text, rest.text)):
-            kept[-1:] = [] if _is_brief(rest) else [Meant(rest, rest.text)]
+        elif sure and last and (_is_gone(sure, rest) or _says_again(last.sentence, rest)):
+            kept[-1:] = [Meant(rest, rest.text)] if rest.text else []
         else:
             kept.append(_in_itself(sentence))
     return kept
@@ -103,7 +108,7 @@ def _in_itself(sentence: Sentence) -> Meant:
     if amid is None:
         return Meant(sentence, sentence.text)
     rest = Sentence(sentence.text[amid.end() :], sentence.start + amid.end())
-    if amid["sure"] and not _is_brief(rest) and _is_about(sentence.text[: amid.start()], rest.text):
+    if amid["sure"] and _says_again(Sentence(sentence.text[: amid.start()], sentence.start), rest):
         return Meant(rest, rest.text)
     return Meant(Sentence(corrected(sentence.text), sentence.start), sentence.text)
 
@@ -114,5 +119,14 @@ def _is_brief(sentence: Sentence) -> bool:
     return len(words) < _FEWEST or (len(words) <= 2 * _FEWEST and lexicon.FINITE.isdisjoint(words))
 
 
-def _is_about(old: str, new: str) -> bool:
-    return not content_stems(old).isdisjoint(content_stems(new))
+def _is_gone(sure: str, rest: Sentence) -> bool:
+    """Whether a sentence takes back the one before it and says nothing instead."""
+    return _GONE.match(sure) is not None and not rest.text.strip(" .!,:")
+
+
+def _says_again(old: Sentence, new: Sentence) -> bool:
+    """Whether a sentence says another one again, with other words behind the same subject and verb."""
+    one, other = parse(old.text), parse(new.text)
+    if one is None or other is None or not other.verb or "?" in new.text:
+        return False
+    return (one.owner, one.thing, one.verb) == (other.owner, other.thing, other.verb)
