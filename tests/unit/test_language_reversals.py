@@ -188,3 +188,40 @@ def test_forms_of_talk_are_read_as_they_are_meant(said: str, wrong: str | None, 
 def test_what_an_agent_says_needs_a_yes(asked: str, said: str, wrong: str | None, right: str | None):
     assert wrong is None or why(said, wrong, asked) is not None
     assert right is None or why(said, right, asked) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("Als Kind wohnte ich in Rom, jetzt arbeite ich in Köln.", "Der Nutzer arbeitet in Köln."),
+        ("Wenn ich mich recht erinnere, wohnt Eva in Graz.", "Eva wohnt in Graz."),
+        ("Se non sbaglio, Paolo lavora a Torino.", "Paolo lavora a Torino."),
+        ("My sign reads: no dogs. I have two kids.", "User has two kids."),
+    ],
+)
+def test_what_sets_no_condition_and_quotes_nobody_is_believed(said: str, content: str):
+    assert why(said, content) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "reply", "content"),
+    [
+        ("Is your meeting on Friday at 8?", "No, at 9.", "User's meeting is on Friday at 9."),
+        ("Do you like jazz music?", "No doubt, absolutely.", "User likes jazz music."),
+        ("So you like jazz music?", "Yes, good to know, thanks.", "User likes jazz music."),
+    ],
+)
+def test_a_reply_that_brings_the_value_or_agrees_is_believed(asked: str, reply: str, content: str):
+    assert why(reply, content, asked) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("I'm going to London for two weeks.", "User went to London on 20 October 2026."),
+        ("J'ai été à Lyon avec ma femme.", "User was in Lyon in summer 2026."),
+        ("I work in real estate in Boston.", "User works in Boston in the summer."),
+    ],
+)
+def test_a_length_of_time_and_words_like_seasons_are_no_dates(said: str, content: str):
+    assert why(said, content) is not None
