@@ -81,6 +81,9 @@ def test_the_command_sets_shows_and_clears_it(tmp_path: Path, monkeypatch: pytes
     assert made["data"] == {"amount": 1200}
     changed = command.parsed("update", made["id"], "--data", '{"amount": 1300}', "--tag", "billing", "--store", store)
     assert (changed["data"], changed["tags"]) == ({"amount": 1300}, ["billing"])
+    assert command.parsed("update", changed["id"], "--no-tags", "--store", store)["tags"] == []
+    both = command.run("update", changed["id"], "--no-tags", "--tag", "a", "--store", store, code=2)
+    assert "--no-tags removes all tags" in both.output + both.stderr
     for data, why in (("{", "--data is not JSON"), ("[]", "--data is a JSON object"), ('{"amount": "x"}', "fit")):
         assert why in command.run("remember", *one, "--data", data, code=2).stderr
     assert json.loads(run("--json"))["extraction"]["categories"] == {"billing": "money"}

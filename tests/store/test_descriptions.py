@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_memory import AsyncMemory, InvalidInput, MemoryDisabled
+from agent_memory import AsyncMemory, Conflict, InvalidInput, MemoryDisabled
 from agent_memory.language.hashing import HashingEmbeddings
 
 HOTEL = "The hotel by the river in Lisbon"
@@ -45,8 +45,17 @@ async def test_a_repeated_correction_returns_its_version_if_its_tags_and_metadat
     made = await ana.update(hotel.id, **given)
     again = await ana.update(hotel.id, **given)
     assert (again.id, again.tags, again.metadata) == (made.id, made.tags, made.metadata)
-    with pytest.raises(Exception, match="was replaced by"):
+    with pytest.raises(Conflict, match="was replaced by"):
         await ana.update(hotel.id, **given | {"tags": ["sleep"]})
+
+
+async def test_a_correction_may_be_repeated_after_its_version_got_other_tags_and_metadata(memory):
+    ana = memory.user("ana")
+    hotel = await ana.remember(HOTEL, tags=["travel"])
+    made = await ana.update(hotel.id, content="The inn", reason="misheard")
+    await ana.update(made.id, tags=["stay"], metadata={"stars": 3})
+    again = await ana.update(hotel.id, content="The inn", reason="misheard")
+    assert (again.id, again.tags, again.metadata["stars"]) == (made.id, ["stay"], 3)
 
 
 async def test_new_tags_and_metadata_pass_the_screen(memory):

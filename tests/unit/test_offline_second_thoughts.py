@@ -97,6 +97,16 @@ def test_an_answer_is_no_correction(said: str, asked: str, answer: str) -> None:
     assert [one.content for one in found(said, asked, answer)] == [said]
 
 
+def test_an_answer_to_another_person_is_no_correction() -> None:
+    turns = [
+        TurnView(ref=f"t{at}", role="user", name=name, content=text, created_at=WHEN + timedelta(minutes=at))
+        for at, (name, text) in enumerate(
+            [("Ann", "I have 3 cats."), ("Bo", "How many dogs do you have?"), ("Ann", "Oh, 2.")]
+        )
+    ]
+    assert [one.content for one in extract(ExtractInput(turns=turns)).memories] == ["Ann: I have 3 cats."]
+
+
 @pytest.mark.parametrize(
     ("text", "content"),
     [

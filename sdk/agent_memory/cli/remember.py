@@ -107,6 +107,8 @@ def update(
 
     New content or data creates a new version; the old one stays on record.
     """
+    if no_tags and tags:
+        raise InvalidInput("--no-tags removes all tags; leave it out to set them with --tag")
     given = _object(data)
     with existing_store(store) as memory:
         scope = one_user(memory, user)

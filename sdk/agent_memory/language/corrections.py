@@ -27,9 +27,10 @@ _LEADING = frozenset(
     """it's it is es ist at in on to for by from of with the a an am im um auf nach zu zum zur bei mit ab der die das
     den dem el la los las al en de del para por con es à au le les il lo alle""".split()
 )
-_SMALL = _LEADING | SMALL_WORDS | FUNCTION_WORDS | {"dr", "s"}
+_SMALL = _LEADING | SMALL_WORDS | FUNCTION_WORDS | {"dr", "s", "course", "natürlich"}
 _UNITS = frozenset(unit for units in UNITS for unit in units)
 """What a correction may have beside its values and the words of what it corrects; a unit only if there was none."""
+# What adds a value to another, and what stands ahead of a name that is a place and nobody's.
 _ADDING = frozenset("and also too plus another und auch y también et aussi e anche também en ook".split())
 _PLACED = linear(r"\b(?:at|in|to|from|for|by|on|im|in|bei|aus|nach|en|de|à|au|a|em|no|na|op|naar)\s$", re.IGNORECASE)
 _NAME_BEFORE = linear(r"\p{Lu}[\w'’-]*\s$")

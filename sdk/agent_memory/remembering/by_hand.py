@@ -214,7 +214,9 @@ async def corrected_before(
         data = (await kind_and_data(desk.store, desk.user_id, old.kind if old.type == "fact" else None, data))[1]
     marks = {**described, "data": data}
     told = await desk.screened(_version(old, old.content if content is None else content, marks, reason))
-    if any(getattr(told, name) != getattr(made, name) for name in ("content", "data", "tags", "metadata")):
+    if any(getattr(told, name) != getattr(made, name) for name in ("content", "data", *described)):
+        return None
+    if told.metadata.get(EDIT_REASON) != made.metadata.get(EDIT_REASON):
         return None
     await _follow_up(desk, old, made)  # a killed process may not have
     return made, etag

@@ -87,7 +87,7 @@ def _memories(own: Sequence[Sentence], turn: TurnView, before: list[TurnView]) -
     mine = [view.content for view in reversed(before[-2:]) if view.role == "user" and view.name == turn.name]
     said = [sentence.text for content in mine for sentence in reversed(statements.own_sentences(content))]
     abroad = is_foreign(turn.content) or any(map(is_foreign, said[:_NOTES]))
-    asked = any("?" in view.content for view in before[-1:] if view.role == "agent")
+    asked = any("?" in one.content for one in before[-1:] if (one.role, one.name) != (turn.role, turn.name))
     for sentence, quote in second_thoughts.meant(own, turn.content, said, asked=asked):
         found = foreign.told(sentence.text, turn.created_at)
         if found and not (among_people and found[0].kind == "requirement"):

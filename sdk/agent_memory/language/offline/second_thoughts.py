@@ -21,7 +21,7 @@ _LIGHT = either("""
     no nope oh oops h+m+ wait sorry actually hang_on hold_on my_mistake my_bad correction i_mean nein entschuldigung
     ich_meine perdona perdón quiero_decir pardon non je_veux_dire scusa voglio_dire desculpa nee ik_bedoel
 """)
-_OPENING = bounded(rf"(?:(?!{_SURE}\b){_LIGHT}\b[ ,.:!…-]+){{0,3}}(?P<sure>{_SURE}\b[ ,.:!…-]*(?:natürlich )?)?", re.I)
+_OPENING = bounded(rf"(?:(?!{_SURE}\b){_LIGHT}\b[ ,.:!…-]+){{0,3}}(?P<sure>{_SURE}\b[ ,.:!…-]*)?", re.I)
 _GONE = bounded(r"(?:scratch|strike) ", re.I)
 _NO = bounded(r"(?:no|nope|non|nein|nee)[ ]*$", re.I)
 """What takes nothing back without a mark behind it: "No more than 3"."""
