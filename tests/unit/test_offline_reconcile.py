@@ -561,6 +561,12 @@ def test_a_fact_that_says_more_than_what_changed_stays() -> None:
     assert verdict("I live in Lisbon and work at Nuvela", "I moved to Porto") == "neither"
 
 
+def test_a_change_that_names_what_it_leaves_keeps_other_things_in_use() -> None:
+    change = "We've switched from Harbor to GitHub Container Registry"
+    assert verdict("I use a Mac at work", change) == "neither"
+    assert verdict("We use Harbor", change) == "update"
+
+
 def test_all_kinds_of_things_are_no_subject() -> None:
     assert verdict("Tobiah's thing is on Fly.", "Tobiah moved his to MySQL of all things.") == "neither"
 

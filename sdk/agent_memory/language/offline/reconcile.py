@@ -230,6 +230,8 @@ def _excludes(newer: Claim, older: Claim) -> bool:
         return all(_agree(one, two) for one, two in pairs) and len(newer.values) <= len(older.values)
     if newer.negative or newer.additive:
         return False
+    if newer.topic == {"use"} and newer.replaced and not any(_agree(newer.replaced, one) for one in older.values):
+        return False  # one uses many things, and this one was not named: "switched from Harbor to …" keeps the Mac
     differing = [one for one, two in pairs if one.compare(two) == "different"]
     single = (newer.lasting and older.lasting) or newer.change
     # One may live in Portugal and in Porto, and speak two languages.
