@@ -181,7 +181,7 @@ def _left_over(statement: Statement) -> frozenset[object]:
     said = [one for claim in statement.claims for one in claim.values]
     cores = frozenset[object]().union(*(one.core for one in said))
     covered = cores.union(*(claim.topic for claim in statement.claims))
-    words = frozenset(filter(str.isalpha, content_stems(statement.fact.content))) - covered - _FILLERS
+    words = frozenset(filter(str.isalpha, statement.stems)) - covered - _FILLERS
     told = {one.hour for one in said} | {values.without_year(core) for core in cores if isinstance(core, str)}
     return words | (statement.figures - cores - told)
 
