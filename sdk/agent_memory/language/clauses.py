@@ -56,12 +56,14 @@ class Clause:
     Attributes:
         words: Its words in order, without a leading "and" or "but".
         telling: The stems of its content words.
-        mood: What makes it no plain fact: planned, ahead, allowed, wished, due, possible, supposed, imagined or ironic.
+        mood: What makes it no plain fact: planned, ahead, allowed, wished, due, possible, supposed, imagined,
+            conditional or ironic.
         governed: The stems that the mood governs.
         verb: The stem of the first of them in the talk.
         asked: Whether it asks.
         party: Whom it is about, if not the speaker.
         owner: Whose relative that is.
+        begins: Whether it begins a sentence.
     """
 
     words: tuple[str, ...]
@@ -72,6 +74,7 @@ class Clause:
     asked: bool
     party: str | None
     owner: str | None
+    begins: bool
 
 
 @lru_cache(maxsize=256)  # several memories cite one turn
@@ -94,6 +97,7 @@ def _parsed(text: str) -> Iterator[Clause]:
         surprised = asks and _SURPRISED.search(sentence) is not None
         frame = next((mood for mood, frame in _FRAMES.items() if frame.search(sentence)), None)
         mood, governed, verb = _mood("")
+        begins, conditional = True, bool(_CONDITION.search(sentence) and _WOULD_BE.search(sentence))
         for joined, part in _parts(without_may(sentence)):
             words = words_of(part)
             while words and words[0] in _LEADING:
@@ -109,9 +113,12 @@ def _parsed(text: str) -> Iterator[Clause]:
             if frame or (mood is None and governs):
                 # "We might sell the car and the boat.", "Ich überlege, den Kurs abzubrechen."
                 mood, governed = frame or earlier, content_words(words)
+            if conditional and (words[0] in _IF or _WOULD_BE.search(part)) and mood not in _DOUBTED:
+                mood, governed = "conditional", content_words(words)
             at = sentence if part in sentence[: len(part) + 3] else part
             asked = surprised or (asks and _asks(at, words))
-            yield Clause(tuple(words), content_words(words), mood, governed, verb, asked, party, owner)
+            yield Clause(tuple(words), content_words(words), mood, governed, verb, asked, party, owner, begins)
+            begins = False
 
 
 def _parts(sentence: str) -> Iterator[tuple[bool, str]]:
@@ -237,6 +244,19 @@ _FRAMES = {
     ),
 }
 """Beginnings that change the mood of a whole sentence."""
+_DOUBTED = ("supposed", "possible", "imagined", "ironic")
+_IF = frozenset("if unless wenn falls sofern si se s'il".split())
+_CONDITION = linear(
+    r"(?:^|[,;:(–—]\s*|\b(?:and|but|or|says?|said|so|then|cancel|(?:['’]ll|will|would|can)\s[^,.;!?]{1,40})\s)"
+    r"(?:if|unless|wenn|falls|sofern|si|se|s['’]il)\s",
+    re.IGNORECASE,
+)
+_WOULD_BE = linear(
+    r"(?:\b(?:will|would|won['’]t|can|could|that['’]s|we['’]d|i['’]d|werden?|wird|würden?|vais|va|allons|voy|vamos)\b|"
+    r"['’]ll\b|\p{L}+(?:rai|rons|ront|ré|remos|rán|remo|ranno)\b)",
+    re.IGNORECASE,
+)
+"""Consequences of a condition: they may not come about."""
 _SURPRISED = linear(r"^\W*(?:wait|hold on|hang on|hmm)\b\W+(?:so|then|does that mean)\b", re.IGNORECASE)
 """Beginnings of a question that has the order of a statement: "wait, so it moved to 3 pm?"."""
 _ASKING = linear(
@@ -291,6 +311,12 @@ _IS_BEHIND = frozenset(
 """Words behind which "'s" is "is" or "has": "my flatmate's on holiday"."""
 
 
+def party_of(words: Sequence[str]) -> str | None:
+    """Whom a clause with these words is about, if it begins with a relative or a pronoun."""
+    found = _party(words, "", joined=False)
+    return found[0] if found else None
+
+
 def _party(words: Sequence[str], part: str, *, joined: bool) -> tuple[str, str | None] | None:
     """Whom a clause is about, and whose relative that is; None if it begins with nobody or with the speaker."""
     first = words[0].partition("'")[0]  # "he's been ill"
@@ -327,7 +353,12 @@ def _party(words: Sequence[str], part: str, *, joined: bool) -> tuple[str, str |
         is_name
         and not is_verb
         and first not in SMALL_WORDS | FUNCTION_WORDS | HEDGES
-        and (is_past(second) or second in OF_PEOPLE or (second.endswith("s") and len(second) > 4))
+        and (
+            is_past(second)
+            or second in OF_PEOPLE
+            or second.endswith("n't")
+            or (second.endswith("s") and len(second) > 4)
+        )
     ):
         return first, first
     if first in _DETERMINERS or (first in _SOME and second == "of"):
@@ -356,6 +387,6 @@ _DETERMINERS = frozenset(
 
 
 OF_PEOPLE = frozenset(
-    """is has was will can lives works likes loves hates plays wants needs owns hat ist lebt wohnt arbeitet tiene vive
-    trabaja est habite travaille lavora abita tem mora""".split()
+    """is has was will can says lives works likes loves hates plays wants needs owns hat ist lebt wohnt arbeitet tiene
+    vive trabaja est habite travaille lavora abita tem mora""".split()
 )

@@ -15,10 +15,12 @@ from agent_memory.text.sentences import sentences
 
 def refers_back(cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> bool:
     """Whether a cited turn takes up what was said ahead of it: it answers, is short, or says "it" or "there"."""
+    if cited and not cited[0].is_user:
+        return True
     if any(turn.text.rstrip().endswith("?") or "?" in turn.text[-80:] for turn in ahead[-1:]):
         return True
     # "Also" at the beginning of a turn adds something; within one it takes up what was said.
-    words = [words_of(turn.text.removeprefix("Also ")) for turn in cited]
+    words = [[word.partition("'")[0] for word in words_of(turn.text.removeprefix("Also "))] for turn in cited]
     return any(not _ANAPHORS.isdisjoint(one) or len(one) < 4 or one[0] in _ANAPHORS_FIRST for one in words)
 
 

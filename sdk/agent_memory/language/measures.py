@@ -216,7 +216,14 @@ def unsaid_figures(content: str, quoted: str, said: str) -> str | None:
     plain, early = _SPOKEN.sub(_clock, content.casefold()), said.casefold()
     hours = {hour for hour in _OCLOCK.findall(plain) if 12 < int(hour) < 24}
     known |= {hour for hour in hours if _is_evening(int(hour) - 12, known, early)}
-    missing = {_value(found[1], found[2] or "") for found in _SCALED.finditer(plain)} - known
+    thousands = _MONEY.search(said) is not None or any(len(number) > 3 for number in known)
+    missing = {
+        number
+        for found in _SCALED.finditer(plain)
+        if (number := _value(found[1], found[2] or "")) not in known
+        and not (found[2] == "m" and _value(found[1], "") in known)  # "1.78 m tall"
+        and not (thousands and number.endswith("000") and number[:-3] in known and _SMALL.fullmatch(number[:-3]))
+    }
     spelt = [(word, behind) for word, behind in pairwise([*WORD.findall(plain), ""]) if word in _ALL_NUMBERS]
     if not _numbers(quoted) - {"1"} and is_foreign(said):
         spelt = []
@@ -227,6 +234,13 @@ def unsaid_figures(content: str, quoted: str, said: str) -> str | None:
     return f"nobody said {', '.join(sorted(missing))}" if missing else None
 
 
+_MONEY = linear(
+    r"[€$£]|\b(?:euros?|dollars?|quid|pays?|paying|paid|salary|wages?|earn(?:s|ing)?|price|costs?|quotes?d?|budget|rent|worth|"
+    r"loan|mortgage|deposit|savings?|gehalt|miete|kostet|verdien\p{L}*|sueldo|precio|alquiler|cuesta|presupuesto|salaire|"
+    r"prix|loyer|coûte|stipendio|prezzo|affitto|costa)\b",
+    re.IGNORECASE,
+)
+"""Words with which people leave out the thousand: "they pay 70"."""
 _SEPARATORS = linear(
     r"[,;&+/\n]|[.!?]\s+\p{L}|\b(?:and|or|with|plus|und|oder|mit|y|e|o|con|et|ou|avec|com|en|of|met|we|us|our|both|twice|again|another|other|"
     r"second|also|too|wir|uns|unser\p{L}*|nous|notre|nos|nuestr\p{L}*|noi|nostr\p{L}*|nós|noss\p{L}*|wij|ons|onze)\b",
@@ -298,10 +312,13 @@ def wrong_unit(content: str, said: str) -> str | None:
     content, said = _in_ascii(content), _in_ascii(_with_halves(said))
     known = _measures(said)
     numbers = _numbers(said)
+    bare = {_value(one[2], "") for one in _MEASURED.finditer(said.casefold()) if not one[1] and not one[3]}
     for (number, which), units in _measures(content).items():
         if number not in numbers or (units == {"s"} and f"{number}s" in content):  # counted from words, or "their 30s"
             continue
         beside = set().union(*(units for (_, kind), units in known.items() if kind == which))
+        if number in bare:
+            continue
         others = known.get((number, which)) or (_UNSAID[which] and _UNSAID[which] | beside)  # "from 800 ms to 240"
         if others and not units & others:
             return f"{number} was said in another unit"

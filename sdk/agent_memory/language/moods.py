@@ -11,7 +11,16 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from agent_memory.language.clauses import OWN, SELF, Clause, clauses_of, content_words, homes_of, is_about_user
+from agent_memory.language.clauses import (
+    OWN,
+    PRONOUNS,
+    SELF,
+    Clause,
+    clauses_of,
+    content_words,
+    homes_of,
+    is_about_user,
+)
 from agent_memory.language.offline.text import stem as lemma
 from agent_memory.language.offline.verbs import is_past
 from agent_memory.language.polarity import HEDGES, without_may, words_of
@@ -113,7 +122,34 @@ def changed_mood(content: str, cited: Sequence[str], speaker: str) -> str | None
                 for clause in homes
             ):
                 return f"it was {homes[0].mood}, not stated"
-    return "it was not said to be over" if _is_over_too_soon(words, cited) else None
+    is_over = _is_over_too_soon(words, cited) or (most >= _SURE and _is_still_to_come(words, homes, cited))
+    return "it was not said to be over" if is_over else None
+
+
+_SURE = 2
+"""Words that a claim shares with a clause which alone is then its source. A choice."""
+
+
+def _is_still_to_come(words: Sequence[str], homes: Sequence[Clause], cited: Sequence[str]) -> bool:
+    """Whether the verb of a claim about the past was said of now or later, beside something else that is over."""
+    start = [word for word in words[1:_FAR] if word not in _ADVERBS]
+    at = next((at for at, word in enumerate(start) if is_past(word) and word not in _EMPTY_PASTS), None)
+    if at is None or any(map(is_foreign, cited)) or not (_NOT_DONE | _AM).isdisjoint(start[:at]):
+        return False
+    verb = lemma(start[at])
+    said = [pair for text in cited for pair in pairwise(["", *words_of(text)])]
+    forms = [word for ahead, word in said if lemma(word) == verb and (word.endswith("s") or ahead in _WITH_VERBS)]
+    plain = all(_PAST_SIGNS.isdisjoint(home.words) and not any(map(is_past, home.words)) for home in homes)
+    return (
+        bool(forms)
+        and plain
+        and verb not in _SAME
+        and not any(is_past(one) or one in _SAME or one.endswith("ing") for one in forms)
+    )
+
+
+_AM = frozenset("was were is are gets got".split())
+_WITH_VERBS = SELF | PRONOUNS | frozenset("to will can could should would must might may let's lets you they".split())
 
 
 _ITALIAN = frozenset(["utente", "l'utente"])
@@ -153,10 +189,10 @@ _FAR = 6
 _ADVERBS = frozenset("just already recently also finally once".split())
 _TO_BE_DONE = frozenset("get gets getting be".split())
 """Words before a participle of something that is still to come: "gets delivered on Monday"."""
-_EMPTY_PASTS = frozenset("had was were did been".split())
+_EMPTY_PASTS = frozenset("had was were did been asked said told mentioned wondered suggested reported".split())
 _PAST_SIGNS = frozenset(
     """was were had did have has 've i've we've hasn't haven't ago last yesterday since already before after done been
-    hatte war habe haben hat ist sind bin gestern seit schon he ha hemos hace fue era ayer j'ai ai a avons est ho
+    back hatte war habe haben hat ist sind bin gestern seit schon he ha hemos hace fue era ayer j'ai ai a avons est ho
     sono ieri""".split()
 )
 """Words of a talk in which something is over."""
@@ -168,13 +204,19 @@ def _marks(clause: Clause) -> frozenset[str]:
         return _JOKING
     if clause.mood == "allowed":
         return _MARKS | _PERMITTED
+    if clause.mood == "conditional":
+        return (_MARKS | _CONDITIONS) - _FUTURE
     if clause.mood in ("supposed", "possible", "imagined"):
         return (_MARKS | _CONDITIONS) - _FUTURE - _DUE - _CHOSEN
     return _MARKS
 
 
 _PERMITTED = frozenset("allowed permitted entitled eligible can cannot able permission licence license right".split())
-_CONDITIONS = frozenset("if unless case depending provided pretends pretend novel story play film movie dream".split())
+_CONDITIONS = frozenset(
+    """if unless case depending provided pretends pretend novel story play film movie dream
+    when once otherwise condition conditional except wenn falls sofern si s'il only nur solo sólo
+    seulement soltanto""".split()
+)
 """Words with which a claim may report what was only supposed, or made up."""
 _CHOSEN = frozenset("decided chose determined committed agreed promised".split())
 """Words of `_MARKS` that say that a thought has come to its end."""

@@ -14,7 +14,6 @@ from agent_memory.language.clauses import (
     OF_PEOPLE,
     PRONOUNS,
     SELF,
-    THEIRS,
     Clause,
     clauses_of,
     content_words,
@@ -24,8 +23,8 @@ from agent_memory.language.clauses import (
 from agent_memory.language.offline.text import stem as lemma
 from agent_memory.language.offline.verbs import is_past
 from agent_memory.language.polarity import CLAUSE, words_of
-from agent_memory.text.dates import DAYS
 from agent_memory.text.names import names
+from agent_memory.text.patterns import linear
 from agent_memory.text.people import KIN, SAME_KIN
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
@@ -130,10 +129,15 @@ def of_another(content: str, cited: Sequence[tuple[str, str]]) -> str | None:
     """
     known = [(_bearer(clause, speaker), clause) for speaker, text in cited for clause in clauses_of(text)]
     people = {bearer for bearer, _ in known if bearer}
-    if len(people) < 2 or not all(_AGREEING.isdisjoint(clause.words) for _, clause in known):
+    if (
+        len(people) < 2
+        or any(_SPEECH.search(text) for _, text in cited)
+        or not all(_AGREEING.isdisjoint(clause.words) for _, clause in known)
+    ):
         return None
     everything = frozenset(word for _, clause in known for word in clause.telling)
     beside = content_words([*people, *ADDRESSING])
+    mentioned = {SAME_KIN.get(word, word) for word in words_of(content)}
     subject: str | None = None
     for part in CLAUSE.split(content):
         words = words_of(part)
@@ -150,11 +154,12 @@ def of_another(content: str, cited: Sequence[tuple[str, str]]) -> str | None:
             continue  # "the kids play football and I coach the under-tens"
         for one in shared:
             holders = [(bearer, clause) for bearer, clause in known if one in clause.telling]
-            if all(bearer not in words and _is_of_another(bearer, clause, subject) for bearer, clause in holders):
+            if all(bearer not in mentioned and _is_of_another(bearer, clause, subject) for bearer, clause in holders):
                 return f"it was said of {holders[0][0]}, not of {subject}"
     return None
 
 
+_SPEECH = linear(r"[\"“”„«]|(?:^|\s)['‘]\p{L}")
 _KNOWN_WELL = 2
 """Words of a claim that its subject's own clause has, so that the rest may be what it is about. A choice."""
 
@@ -196,8 +201,7 @@ def turned_round(content: str, quoted: str, speaker: str) -> str | None:
     """Finds a relation whose two sides were swapped: who did it to whom, from where to where, before or after."""
     words, said = words_of(content), words_of(quoted)
     return (
-        _other_possessor(words, said, speaker)
-        or _turned_direction(words, said)
+        _turned_direction(words, said)
         or _turned_contrast(words, said)
         or _turned_link(words, said)
         or _turned_passive(words, said)
@@ -205,21 +209,7 @@ def turned_round(content: str, quoted: str, speaker: str) -> str | None:
         or _turned_active(words, said)
         or _done_to_speaker(words, said, speaker)
         or _done_to_another(words, said, speaker)
-        or _of_owned(words, said)
     )
-
-
-def _other_possessor(words: Sequence[str], said: Sequence[str], speaker: str) -> str | None:
-    """Finds "Nadia's flight" if only Raj's flight was mentioned."""
-    owned = [(one, thing) for one, thing in pairwise(words[:5]) if one.endswith("'s")]
-    for one, thing in owned[:1]:
-        owners = {said[at - 1] for at, word in enumerate(said) if word == thing and at}
-        owners = {owner for owner in owners if owner.removesuffix("'s") not in DAYS}  # "Tuesday's choir"
-        if owners and one not in owners and all(owner.endswith("'s") and owner not in words for owner in owners):
-            return f"it was said of {min(owners)} {thing}"
-        if thing in KIN and owners and owners <= THEIRS and one.removesuffix("'s") in (speaker, "user"):
-            return f"it was said of {min(owners)} {thing}"
-    return None
 
 
 def _behind(words: Sequence[str], at: int) -> str | None:
@@ -381,18 +371,3 @@ def _done_to_another(words: Sequence[str], said: Sequence[str], speaker: str) ->
 
 
 _THEM = frozenset("him her them".split())
-
-
-def _of_owned(words: Sequence[str], said: Sequence[str]) -> str | None:
-    """Finds "the user has a cat" if only a neighbour's cat was mentioned."""
-    if not is_about_user(words) or words[1:3] not in (["has", "a"], ["has", "an"], ["owns", "a"], ["owns", "an"]):
-        return None
-    for thing in words[3:5]:
-        owners = [said[at - 1] for at, word in enumerate(said) if word == thing and at]
-        if owners and all(one.endswith("'s") and one not in _NOT_OWNERS for one in owners):
-            named = {owner.removesuffix("'s") for owner in owners}
-            return None if named & set(words) else f"it was said of {min(owners)} {thing}"
-    return None
-
-
-_NOT_OWNERS = frozenset("it's that's there's he's she's what's here's who's let's".split())

@@ -34,12 +34,13 @@ NEGATORS = frozenset(
 """Words of several languages that deny what follows."""
 AGAINST = frozenset(
     """avoid avoids avoided dislike dislikes disliked hate hates hated refuse refuses refused stop stops stopped quit
-    quits except excluding allergic allergy lack lacks lacked lacking free former formerly unable instead
-    against exclude excludes declined declines rejected rejects cancel cancels cancelled canceled left ended
+    quits except excluding allergic allergy intolerant intolerance lack lacks lacked lacking free former formerly
+    unable instead against exclude excludes declined declines rejected rejects cancel cancels cancelled canceled left
+    ended
     fails failed missing misses missed forbids forbidden prohibits banned difficulty difficult struggles
     struggled struggling barely hardly rarely seldom unsure uncertain uncomfortable unhappy unaware unavailable
     vermeidet ungern evita odia évite détesta drops dropped skips skipped leaves until yet alone failing loss
-    lost setback broke letdown disappointed misplaced forgot vegan vegetarian sober
+    lost unless setback broke letdown disappointed misplaced forgot vegan vegetarian sober
     aufgehört arrêté arrêtée arrêter dejado dejé dejó dejar smesso parei parou gestopt""".split()
 )
 """Other words with which people say "not"."""
@@ -205,7 +206,10 @@ def changed_polarity(content: str, quoted: str, said: str) -> str | None:
             return f"nobody said {denying}"
     if (NEGATORS | AGAINST | _PAST).isdisjoint(words) and _ENDED.search(content) is None:
         told = {stem(word) for word in words if len(word) > 2}
+        said_stems = [stem(word) for word in words_of(quoted)]
         for ended in map(stem, filter(None, _ENDED.findall(quoted))):
+            if said_stems.count(ended) > 1:
+                continue  # "I used to play the cello, my daughter plays the viola"
             if any(one == ended or (len(one) > 3 and ended.startswith(one)) for one in told):
                 return 'it leaves out a "not"'
     if NEGATORS.isdisjoint(words) and (AGAINST | {"only"}).isdisjoint(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 
@@ -27,11 +27,25 @@ class Spoken:
     is_user: bool = True
 
 
-def without_dates(content: str, heard: Sequence[Spoken], said: str, time_phrase: str | None) -> tuple[str, str | None]:
-    """A content without its dates, and what is wrong with the first that does not follow from the talk."""
+def without_dates(
+    content: str, heard: Sequence[Spoken], said: str, time_phrase: str | None, ahead: Sequence[Spoken] = ()
+) -> tuple[str, str | None]:
+    """A content without its dates, and what is wrong with the first that does not follow from the talk.
+
+    A day without its month may have the month that a turn `ahead` names.
+    """
     content, said = with_english_calendar(content), with_english_calendar(with_english_near_times(said))
-    english = [(with_english_calendar(with_english_near_times(turn.text)), turn.said_at) for turn in heard]
+    english = [(_in_english(turn.text), turn.said_at) for turn in heard]
     known = [moment for text, said_at in english for moment in _moments(text, said_at)]
+    months = [one for turn in ahead for one in _moments(_in_english(turn.text), turn.said_at) if one.grain == "month"]
+    known += [
+        moment
+        for text, at in english
+        for found in _DAY_ALONE.findall(text)
+        for month in months
+        for moment in dates.find(f"on the {''.join(found)}th", at, "future", month.first)
+    ]
+    known += [moment for text, at in english for moment in _pushed(text, at)]
     known += [moment for text, at in english for ago in _times_ago(text) for moment in dates.find(ago, at, "past")]
     trusted = time_phrase is not None and not any(_moments(time_phrase, turn.said_at) for turn in heard[:1])
     weekends = {(one.first, one.last) for one in known if one.first and one.last and one.grain == "weekend"}
@@ -69,6 +83,33 @@ def without_dates(content: str, heard: Sequence[Spoken], said: str, time_phrase:
         if not any(name in (f"{day:%B}".lower(), f"{day:%A}".lower()) for day in told):
             return rest, f"nobody said {word}"
     return rest, None
+
+
+def _in_english(text: str) -> str:
+    """A text with an English calendar; what it calls "May" or "March" in another language is a month."""
+    plain = with_english_calendar(with_english_near_times(text))
+    return plain + "".join(f"\nin {name}" for name in ("May", "March") if name in plain and name not in text)
+
+
+_PUSHED = linear(
+    r"\b(?:moved?|push(?:ed)?|postponed?|delay(?:ed)?|extend(?:ed)?|shift(?:ed)?|later|forward|earlier|up|back|verschoben|"
+    r"reporté|aplazad[oa])\b",
+    re.IGNORECASE,
+)
+_BY_HOW_LONG = linear(r"\b(\p{L}+|\d{1,3})\s(day|week|month)s?\b", re.IGNORECASE)
+
+
+def _pushed(text: str, said_at: datetime) -> Iterator[dates.Moment]:
+    """The days to which something was moved: "the deadline was 1 June but they pushed it two weeks"."""
+    if not _PUSHED.search(text):
+        return
+    for count, unit in _BY_HOW_LONG.findall(text):
+        number = _MORE.get(count.casefold(), 0) or number_of(count)
+        for one in _moments(text, said_at) if number else ():
+            if one.first is not None and one.grain == "day" and unit != "month":
+                step = timedelta(days=number * (7 if unit.casefold() == "week" else 1))
+                for first in (one.first + step, one.first - step):
+                    yield replace(one, first=first, last=first + _DAY)
 
 
 _AS_OF = linear(r"\b(?:as of|stand)\b", re.IGNORECASE)

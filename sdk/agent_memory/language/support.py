@@ -8,13 +8,16 @@ that may miss a wrong memory and seldom refuses a right one: `benchmarks/support
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
 
 from agent_memory.language.anchors import out_of_place
 from agent_memory.language.assents import not_agreed
+from agent_memory.language.bearers import of_other_bearer, of_other_owner
 from agent_memory.language.bounds import wrong_bound
+from agent_memory.language.clauses import USER
 from agent_memory.language.contrasts import contrasts, of_other_kin, of_relative
 from agent_memory.language.corrections import corrected
 from agent_memory.language.elsewhere import of_other_turn, refers_back
@@ -58,7 +61,7 @@ def why_unsupported(
         ahead: the turns just ahead of them, which say what "it" or "there" means.
         time_phrase: the words of a time that the memory resolves, found in a cited turn.
     """
-    content, quote = map(_plain, (content, quote))
+    content, quote = _THE_USER.sub(_capital, _plain(content)), _plain(quote)
     if len(content) > LONGEST_READ:
         return _TOO_LONG
     cited = [replace(turn, text=corrected(_around(_plain(turn.text), quote))) for turn in cited]
@@ -68,7 +71,7 @@ def why_unsupported(
     quoted = " ".join(part for turn in cited for part in sentences(turn.text) if _shares(part, quote)) or quote
     speaker = next(iter(words_of(cited[-1].name or "")), "user") if cited else "user"
     heard = [*cited, *ahead] if refers_back(cited, ahead) else cited
-    undated, invented = without_dates(content, heard, _spoken_in(heard), time_phrase)
+    undated, invented = without_dates(content, heard, _spoken_in(heard), time_phrase, [*ahead, *cited])
     is_converse = is_turned_comparison(content, quoted, same=False)  # "A has more than B", which has less than A
     near = " ".join([_spoken_in(heard), *(turn.name or "" for turn in ahead), *years_since(heard)])
     return (
@@ -78,7 +81,7 @@ def why_unsupported(
         or _two_scripts(content, said)
         or unsaid_name(undated, near)
         or of_other_turn(content, cited, ahead)
-        or _owner(content, cited)
+        or _owner(content, heard)
         or (None if is_converse else _swapped(content, quoted, speaker))
         or changed_polarity(content, quoted, _spoken_in(_without_denied([*ahead, *cited])))
         or out_of_place(with_acronyms(content, quoted), quoted)
@@ -90,6 +93,8 @@ def why_unsupported(
         or of_relative(content, quoted, speaker)
         or of_another(content, _by_speaker(cited, quote))
         or of_bystander(content, _texts(cited, of_user=True), speaker)
+        or of_other_bearer(content, _by_user(cited), speaker)
+        or of_other_owner(content, _by_user(cited), speaker)
         or of_speaker(content, _texts(cited, of_user=True), speaker, _people(heard, ahead))
         or (None if is_converse else turned_round(content, quoted, speaker))
         or of_direct_speech(content, _texts(cited, of_user=True), speaker)
@@ -101,6 +106,14 @@ def why_unsupported(
 
 def _plain(text: str) -> str:
     return with_digits(_TITLE.sub(r"\1", folded(text)))
+
+
+_THE_USER = linear(rf"^(?:the|der|die|el|la|de|il|lo|le|o|a) ({'|'.join(sorted(USER))})\b", re.IGNORECASE)
+"""How most models begin a claim about the user; the checks read it without the article."""
+
+
+def _capital(found: re.Match[str]) -> str:
+    return found[1].capitalize()
 
 
 def _spoken_in(turns: Sequence[Spoken]) -> str:
@@ -133,11 +146,15 @@ def _texts(turns: Sequence[Spoken], *, of_user: bool) -> list[str]:
     return [turn.text for turn in turns if turn.is_user == of_user]
 
 
+def _by_user(cited: Sequence[Spoken]) -> list[tuple[str, str]]:
+    return [(next(iter(words_of(turn.name or "")), "user"), turn.text) for turn in cited if turn.is_user]
+
+
 def _by_speaker(cited: Sequence[Spoken], quote: str) -> list[tuple[str, str]]:
     """What each of several speakers said, or of one turn the sentences that are quoted."""
     if len(cited) == 1:
         cited = [replace(cited[0], text=" ".join(p for p in sentences(cited[0].text) if _shares(p, quote)) or quote)]
-    return [(next(iter(words_of(turn.name or "")), "user"), turn.text) for turn in cited if turn.is_user]
+    return _by_user(cited)
 
 
 def _two_scripts(content: str, said: str) -> str | None:
@@ -226,13 +243,14 @@ def _swapped_in(content: str, quoted: str, speaker: str) -> str | None:
     pairs = combinations([person for person in people if person[1] in certain][:_MOST_PEOPLE], 2)
     for (at, one), (behind, two) in (*pairwise(people), *pairs):
         place, verb = told_verbs[at + 1]
-        if one == two or verb is None or place >= behind:
+        if one == two or verb is None or verb in _KIN_STEMS or place >= behind:
             continue
         if _joined(said, said_verbs, two, one, verb) and not _joined(said, said_verbs, one, two, verb):
             return f"{one} and {two} changed places"
     return None
 
 
+_KIN_STEMS = frozenset(map(stem, KIN))
 _MOST_PEOPLE = 6
 """People of a claim that are compared: a claim with more of them is a list. A choice."""
 _SELF = frozenset(

@@ -70,6 +70,8 @@ def _too_often(words: Sequence[str], said: Sequence[str]) -> str | None:
     """Finds "every night" if one night was said: of the past, or with a word such as "sometimes"."""
     if not (any(map(_is_over, said)) or not _LIMITED.isdisjoint(said)) or not _PLURAL_DAYS.isdisjoint(said):
         return None
+    if not _LIMITED.isdisjoint(set(words) & set(said)):
+        return None  # "usually only once"
     for word in words:
         if word in _SAME and word not in said and set(_SAME[word]).isdisjoint(_without_articles(said)):
             return f"nobody said {word}"

@@ -44,6 +44,8 @@ CALENDAR = frozenset(name.lower() for name in (*MONTH_NAMES, *DAY_NAMES))
 
 _MONTH = rf"{plain_words(MONTHS)}\b(?:(?<!may)\.(?= ?\d))?"
 _FULL_MONTH = plain_words(MONTH_NAMES)
+_SHORT_MONTH = plain_words([name[:3] for name in MONTH_NAMES if name != "May"] + ["Sept"])
+_PART_OF_MONTH = "(?:early|late|mid|end of|beginning of|start of)"
 _DAY = rf"{plain_words(DAYS)}\b"
 _FULL_DAY = rf"(?:{plain_words(DAY_NAMES)}|tues?|thu(?:rs?)?|fri)\b"
 """Names of days that are no other words, too, as "wed" is."""
@@ -91,6 +93,10 @@ _PATTERNS = (
         rf"(?:^|\b{_BEFORE_MONTH}(?: (?:early|late|mid|(?:the )?(?:end|beginning|start) of))?[ -])"
         rf"{_FULL_MONTH}\b",
     ),
+    (
+        "month",
+        rf"\b(?:(?:in|until|till|since|by)(?: (?:the )?{_PART_OF_MONTH})?|(?:the )?{_PART_OF_MONTH}) {_SHORT_MONTH}\b",
+    ),
     ("anchored", r"\b(?:the )?end of the (?:week|month|quarter|year)\b"),
     (
         "year",
@@ -132,6 +138,8 @@ _LOOKED_BACK = 40
 """How many characters before a time are searched for its preposition."""
 MOST_MOMENTS = 12
 """Most times read in one sentence. A written date takes a millisecond, and a sentence with more of them is a list."""
+_LIMITS = frozenset("from until till by since before after".split())
+"""Prepositions with which a day is one day even behind "only": "only from Saturday"."""
 _PLACING = frozenset("in by until since during before after".split())
 _AMBIGUOUS = frozenset("may march sun sat mar wed august".split())
 
@@ -219,13 +227,14 @@ def _moment(kind: str, match: re.Match[str], said_at: datetime, side: Side) -> M
     """The moment that a pattern found, if the words are meant as a time."""
     phrase, start, text = match[0], match.start(), match.string
     ahead = text[max(0, start - _LOOKED_BACK) : start]
-    if _REPEATED.search(ahead) or text[match.end() :][:1] in {"s", "S"}:
+    lead = _LEAD.match(phrase) if kind != "ahead" else None
+    is_limit = lead is not None and lead[0].strip().lower() in _LIMITS
+    if (_REPEATED.search(ahead) and not is_limit) or text[match.end() :][:1] in {"s", "S"}:
         return None
-    if kind == "weekday" and (_A_WEEK_LATER.match(text, match.end()) or _KNOWN.search(ahead)):
+    if kind == "weekday" and (_A_WEEK_LATER.match(text, match.end()) or (_KNOWN.search(ahead) and lead is None)):
         return None
     if kind == "ahead" and phrase[:2].lower() == "in" and _HOW_LONG.search(ahead):
         return None
-    lead = _LEAD.match(phrase) if kind != "ahead" else None
     bare = phrase[lead.end() :] if lead else phrase
     before = _WORD_BEFORE.search(ahead)
     role = (lead[0].strip() if lead else before[1] if before else "").lower()

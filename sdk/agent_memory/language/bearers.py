@@ -1,0 +1,181 @@
+"""Bearers: finds claims that say of one person what was said of another, where the talk leaves its subject out.
+
+"My colleague Bram is on it, lost 12 kilos" has no subject in its second clause, "den Wagen hat er gemietet" has it
+behind the verb, and "unless my partner gets the job" behind a conjunction. So each clause gets the person whom it is
+about, and a claim is compared with the clauses that share most with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from agent_memory.language.clauses import (
+    OF_PEOPLE,
+    OWN,
+    PRONOUNS,
+    SELF,
+    THEIRS,
+    Clause,
+    clauses_of,
+    content_words,
+    homes_of,
+    is_about_user,
+    party_of,
+)
+from agent_memory.language.offline.verbs import is_past
+from agent_memory.language.polarity import words_of
+from agent_memory.text.dates import DAYS
+from agent_memory.text.languages import is_foreign
+from agent_memory.text.names import names
+from agent_memory.text.people import KIN, SAME_KIN
+
+_JOINING = frozenset("if unless when because that wenn falls weil dass si que quand se".split())
+_I = frozenset(
+    "i i'm i've i'd i'll my ich mein meine meinen yo mi mis je j'ai mon ma mes io mio mia eu meu minha ik mijn".split()
+)
+_WE = frozenset("we we're we've we'd we'll us our ours wir uns unser unsere nosotros nos nous notre on noi noi".split())
+_SPEECH = frozenset('"“”„«»‘')
+_HE = frozenset("er sie".split())
+_OTHER = "somebody else"
+
+
+def of_other_bearer(content: str, cited: Sequence[tuple[str, str]], speaker: str) -> str | None:
+    """Whom a claim is not about, as half a sentence, if every clause that shares most with it is about somebody else.
+
+    Args:
+        content: the claim, which calls the user "User".
+        cited: the users' turns that it cites, each with its speaker's name in small letters.
+        speaker: the last speaker's name in small letters, or "user".
+    """
+    words = words_of(content)
+    subject = _subject(words, speaker)
+    known = [found for name, text in cited for found in _bearers(text, name)]
+    people = {speaker, *KIN, *(bearer for _, bearer in known if bearer), *(name for name, _ in cited)}
+    if subject not in people:
+        return None
+    told = content_words(words) - content_words([subject, speaker])
+    most, homes = homes_of(told, [clause for clause, _ in known])
+    if most < _FEWEST or 2 * most < len(told):
+        return None
+    of = {id(clause): bearer for clause, bearer in known}
+    named = {name.casefold() for name in names(content)}
+    found = [of[id(home)] for home in homes]
+    for home, bearer in zip(homes, found, strict=True):
+        place = home.words.index(bearer) if bearer in home.words else 0
+        if bearer in KIN and not named.isdisjoint(home.words[max(0, place - 3) : place + 2]):
+            return None  # "my mate Dean" may be "User's friend Dean"
+        if bearer is None or _is_same(bearer, subject, home, speaker) or _is_named(bearer, words, speaker):
+            return None
+    return f"it was said of {found[0]}"
+
+
+_FEWEST = 2
+"""Words that a claim shares with its source, so that it is its source. A choice."""
+
+
+def _subject(words: Sequence[str], speaker: str) -> str | None:
+    """Whom a claim is about: the speaker, a relative, or the name at its beginning."""
+    if not words:
+        return None
+    first, second = words[0], words[1].removesuffix("'s") if len(words) > 1 else ""
+    if first.endswith("'s"):
+        return SAME_KIN.get(second, second) if second in KIN else None
+    return speaker if is_about_user(words) else first
+
+
+def _is_same(bearer: str, subject: str, home: Clause, speaker: str) -> bool:
+    here = {SAME_KIN.get(bare, bare) for word in home.words for bare in [word.removesuffix("'s")]}
+    if subject == speaker:
+        behind = home.words[home.words.index(bearer) + 1 :] if bearer in home.words else home.words
+        return bearer == speaker or not SELF.isdisjoint(behind)
+    return SAME_KIN.get(bearer, bearer) == subject or subject in here or bearer == _OTHER or not _WE.isdisjoint(here)
+
+
+def _is_named(bearer: str, words: Sequence[str], speaker: str) -> bool:
+    """Whether a claim speaks of the bearer, too."""
+    told = {SAME_KIN.get(bare, bare) for word in words for bare in [word.removesuffix("'s")]}
+    return SAME_KIN.get(bearer, bearer) in told or (bearer == speaker and "user" in told)
+
+
+def _bearers(text: str, speaker: str) -> Iterator[tuple[Clause, str | None]]:
+    """The clauses of a text, each with the person whom it is about, if that is certain."""
+    is_plain = _SPEECH.isdisjoint(text)
+    foreign = is_foreign(text)
+    bearer: str | None = None
+    for clause in clauses_of(text):
+        words = clause.words
+        while words[1:] and words[0] in _JOINING:
+            words = words[1:]
+        party = clause.party or (party_of(words) if words != clause.words else None)
+        behind = words[words.index(party) + 1 :][:1] if party in words else ()
+        is_name = party == clause.owner and any(
+            is_past(word) or word in OF_PEOPLE or word.endswith("n't") for word in behind
+        )
+        if party and (party in KIN or is_name):
+            bearer = party.removesuffix("'s")
+        elif party in PRONOUNS and not foreign:
+            bearer = _OTHER
+        elif party or foreign:
+            inside = next((word for word in words[:5] if word in _HE | _I), None)
+            bearer = None if inside is None else _OTHER if inside in _HE else speaker
+        elif words[0] in _I | _WE:
+            bearer = speaker
+        elif clause.begins or not is_past(words[0]):
+            bearer = None
+        yield clause, bearer if is_plain else None
+
+
+# --- possessions --------------------------------------------------------------------------------------------
+
+_NOT_OWNERS = frozenset("it's that's there's he's she's what's here's who's where's how's let's one's".split())
+_HAS_A = frozenset("has owns".split())
+_SOME = frozenset("a an two three four several".split())
+
+
+def of_other_owner(content: str, cited: Sequence[tuple[str, str]], speaker: str) -> str | None:
+    """Finds "User has a boat" if only an uncle's boat was mentioned, and "Sam's parents" if they are the speaker's."""
+    words = words_of(content)
+    owning = [word.removesuffix("'s") for word in words if word.endswith("'s")]
+    place = next((at for at, word in enumerate(words[:_NEAR]) if _is_owner(word)), None)
+    if is_about_user(words) and not _HAS_A.isdisjoint(words[1:2]) and not _SOME.isdisjoint(words[2:3]):
+        owner, things, named = speaker, words[3:5], {word.removesuffix("'s") for word in words[1:]} | {_OTHER}
+    elif place is not None and owning:
+        if words[place + 1 :] and words[place + 1].removesuffix("'s") in KIN and words[place + 1].endswith("'s"):
+            place += 1  # "User's mother's house"
+        owner, things, named = words[place].removesuffix("'s"), words[place + 1 : place + 3], set(owning)
+        owner = speaker if is_about_user([owner]) else owner
+    else:
+        return None
+    if owner != speaker and not any(owner in words_of(text) for _, text in cited):
+        return None  # the talk calls them something else
+    for thing in things if owner else ():
+        found = {one for name, text in cited for one in _owners(words_of(text), thing, name)}
+        if not found or None in found or owner in found or (_OTHER in found and owner != speaker):
+            continue
+        if found.isdisjoint(named - {owner}):
+            return f"it was said of {min(map(str, found))}'s {thing}"
+    return None
+
+
+_NEAR = 4
+"""Words at a claim's beginning among which somebody's possession is searched. A choice."""
+
+
+def _owners(words: Sequence[str], thing: str, speaker: str) -> Iterator[str | None]:
+    """Whose each mention of a thing is; None for a mention without an owner."""
+    for at, word in enumerate(words):
+        if word != thing or word.isdigit() or not content_words([word]):
+            continue
+        ahead = words[at - 1] if at else ""
+        if not _is_owner(ahead) and content_words([ahead]) and at > 1:
+            ahead = words[at - 2]  # "my uncle's carpentry shop"
+        yield _owner_in(ahead, speaker) if _is_owner(ahead) else None
+
+
+def _is_owner(word: str) -> bool:
+    owns = word.endswith("'s") and word not in _NOT_OWNERS and word.removesuffix("'s") not in DAYS
+    return owns or word in OWN | THEIRS
+
+
+def _owner_in(word: str, speaker: str) -> str:
+    return speaker if word in OWN else _OTHER if word in THEIRS else word.removesuffix("'s")

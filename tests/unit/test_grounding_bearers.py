@@ -1,0 +1,162 @@
+"""Whom a clause is about, whose a thing is, and what holds only under a condition: one wrong and right memory each."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from agent_memory.language.said_dates import Spoken
+from agent_memory.language.support import why_unsupported
+
+SAID_AT = datetime(2026, 9, 2, 10, tzinfo=UTC)  # a Wednesday
+
+
+def why(content: str, said: str, ahead: str = "", name: str | None = None) -> str | None:
+    before = [Spoken(ahead, SAID_AT, name)] if ahead else []
+    return why_unsupported(content, said, [Spoken(said, SAID_AT, name)], before)
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong", "right"),
+    [
+        (
+            "My colleague Bela is on the new pills, lost 9 kilos since spring",
+            "The user has lost 9 kilos since the spring.",
+            "Bela has lost 9 kilos since the spring.",
+        ),
+        (
+            "No holiday this year, unless my partner gets the job in Ghent",
+            "The user may get a job in Ghent.",
+            "The user's partner may get a job in Ghent.",
+        ),
+        (
+            "Den Anhänger hat er schon gemietet, kostet 40 Euro",
+            "Der Nutzer hat einen Anhänger gemietet.",
+            "Der Anhänger kostet 40 Euro.",
+        ),
+        (
+            "Olga doesn't want to owe them any money",
+            "The user does not want to owe them any money.",
+            "Olga does not want to owe them any money.",
+        ),
+        (
+            "My parents offered to lend us the rest but Ivo won't take it",
+            "Ivo's parents offered to lend the rest.",
+            "The user's parents offered to lend the rest.",
+        ),
+        ("or I help out in my aunt's flower shop", "The user has a flower shop.", "The user's aunt has a flower shop."),
+        ("my husband's tablet works fine", "The user has a tablet.", "The tablet of the user's husband works."),
+        (
+            "Mum runs the allotment, I only water it",
+            "The user runs the allotment.",
+            "The user's mother runs the allotment.",
+        ),
+    ],
+)
+def test_what_is_said_of_somebody_else_is_no_memory_of_the_user(said: str, wrong: str, right: str):
+    assert why(wrong, said)
+    assert why(right, said) is None
+
+
+def test_somebody_named_beside_a_relative_may_be_that_relative():
+    assert (
+        why("User's friend Dov was caught speeding in the user's van.", "my mate Dov got caught speeding in my van")
+        is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong", "right"),
+    [
+        (
+            "Mr. Osei says if I get a B on the resit he'll pass me",
+            "Mr. Osei will pass the user on the resit.",
+            "Mr. Osei will pass the user if they get a B on the resit.",
+        ),
+        (
+            "if this isn't repaired by Monday we'll cancel the subscription",
+            "The user will cancel the subscription.",
+            "The user will cancel the subscription unless it is repaired by Monday.",
+        ),
+        (
+            "Wenn die Probe klappt, werde ich den Chor leiten",
+            "Der Nutzer wird den Chor leiten.",
+            "Der Nutzer wird den Chor leiten, wenn die Probe klappt.",
+        ),
+    ],
+)
+def test_what_holds_on_a_condition_is_told_with_it(said: str, wrong: str, right: str):
+    assert why(wrong, said)
+    assert why(right, said) is None
+
+
+def test_what_follows_by_nature_needs_no_condition():
+    assert why("The user gets a rash from wool.", "If I wear wool I get a rash.") is None
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong", "right"),
+    [
+        (
+            "I can help with the export, I did the Polish one last year",
+            "The user helped with the export.",
+            "The user can help with the export.",
+        ),
+        (
+            "Sold the van. The trailer arrives in about three weeks",
+            "The trailer arrived after three weeks.",
+            "The trailer arrives in about three weeks.",
+        ),
+    ],
+)
+def test_what_is_still_to_come_is_not_over_beside_what_is(said: str, wrong: str, right: str):
+    assert why(wrong, said)
+    assert why(right, said) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("I'll probably tell her on Friday then", "The user will probably tell her on Friday, 4 September 2026."),
+        ("hotel only from saturday", "The hotel is booked from Saturday, 5 September 2026."),
+        ("we cancel by the end of nov", "The user cancels by 30 November 2026."),
+        ("Meine Schwester zieht im Mai um", "Die Schwester des Nutzers zieht im Mai 2027 um."),
+        ("the deadline was 1 October but they pushed it two weeks", "The deadline was moved to 15 October 2026."),
+        ("they pay 61 now, the new job 80", "The user earns 61k now and 80k in the new job."),
+        ("sold the Polo for 6,200, asked 7 at first", "The user sold the Polo for 6,200 after asking 7,000."),
+        ("I'm 94 kilos at 1.78", "The user weighs 94 kg and is 1.78 m tall."),
+        ("my run took 4 minutes longer than the first. goal is sub 4", "The user wants to run in under 4 hours."),
+        ("I used to play the cello. My son plays the viola now", "The user's son plays the viola."),
+        (
+            "I stretched three times a week, realistically it's once now",
+            "The user usually does so only once.",
+        ),
+        ("Yara can't do lactose", "Yara is lactose intolerant."),
+        ("My colleague Bela takes the tram", "Bela, a colleague of the user, takes the tram."),
+    ],
+)
+def test_what_a_good_model_writes_is_not_doubted(said: str, content: str):
+    assert why(content, said) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("hotel only on Saturdays", "The hotel is booked from Saturday, 5 September 2026."),
+        ("the deadline was 1 October but they pushed it two weeks", "The deadline was moved to 8 October 2026."),
+        ("there are 61 pupils", "The school has 61k pupils."),
+    ],
+)
+def test_what_does_not_follow_is_still_doubted(said: str, content: str):
+    assert why(content, said)
+
+
+def test_a_pronoun_may_mean_somebody_of_the_turn_ahead():
+    assert (
+        why("Ilse's husband is on call.", "She's here on Sunday, her husband's on call", "Ilse is visiting us") is None
+    )
+
+
+def test_a_day_takes_the_month_of_the_turn_ahead():
+    assert why("The user moves on 16 November 2026.", "Am 16. ziehe ich um", "Ich ziehe im November um") is None
