@@ -10,6 +10,7 @@ import command
 import pytest
 
 from agent_memory.evaluation import Conversation, Question, Told, ToldLine, baselines, evaluate
+from agent_memory.evaluation.adapters import AgentMemory
 from agent_memory.evaluation.dataset import read_dataset
 from agent_memory.evaluation.harness import Index, distinct, hit, measures, ndcg, recall, smoothed
 from agent_memory.language.hashing import HashingEmbeddings
@@ -174,6 +175,21 @@ def talk() -> Conversation:
     turns = [TurnInput(id=key, content=text, **said) for key, text in texts.items()]
     question = Question("Which bread did the zebra like?", "single-hop", frozenset({"t3"}))
     return Conversation("talk", {"thread": turns}, [question])
+
+
+def test_a_thread_finds_the_earlier_ones_processed():
+    said = [f"A {size} canoe with Ann on the lake" for size in ("green", "large", "heavy", "light", "small", "long")]
+    threads = {
+        f"talk-{day}": [TurnInput(role="user", content=words, id=f"turn-{day}")] for day, words in enumerate(said)
+    }
+    conversation = Conversation("ben", threads, [])
+    with AgentMemory(embeddings=HashingEmbeddings()) as system:
+        system.ingest(conversation)
+        user = system.user(conversation)
+        found = [user.get(hit.memory.id) for hit in user.search("a canoe on the lake with Ann", limit=20)]
+    told = {memory.thread_id: memory.near_ids for memory in found}
+    assert told.keys() == threads.keys()
+    assert [thread for thread, near in told.items() if not near] == ["talk-0"]
 
 
 def test_baselines_find_what_shares_words():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self, runtime_checkable
 
 from agent_memory.errors import NotFound
@@ -12,10 +12,13 @@ from agent_memory.evaluation.dataset import Conversation
 from agent_memory.language.defaults import default_embeddings
 from agent_memory.language.tasks import Embedded, EmbeddingModel, Vector
 from agent_memory.models import Usage
+from agent_memory.settings import RecallSettings
 from agent_memory.sync import Memory, UserScope
 
 BATCH = 200
 """Turns a write."""
+PATIENCE = 600.0
+"""Time limit of each question, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,7 @@ class AgentMemory:
         """
         self.name = "agent-memory"
         self.embeddings = CachedEmbeddings(embeddings or default_embeddings())
-        self._memory = Memory.local(store, embedding_model=self.embeddings)
+        self._memory = Memory.local(store, embedding_model=self.embeddings, recall=_without_hurry(RecallSettings()))
         self._sources: dict[str, list[str]] = {}
 
     def __enter__(self) -> Self:
@@ -107,12 +110,16 @@ class AgentMemory:
         return self._memory.user(conversation.name)
 
     def ingest(self, conversation: Conversation) -> None:
-        """Writes all turns and waits until they are processed."""
+        """Writes the turns of one thread after the other, and waits each time until they are processed.
+
+        So a thread finds the earlier ones processed, as it would if people had just talked. Threads that are processed
+        at the same time see each other's turns in some runs and not in others.
+        """
         user = self.user(conversation)
         for thread_id, turns in conversation.threads.items():
             for start in range(0, len(turns), BATCH):
                 user.thread(thread_id).add_many(list(turns[start : start + BATCH]))
-        self._memory.drain()
+            self._memory.drain()
 
     def search(self, conversation: Conversation, question: str, limit: int) -> list[list[str]]:
         """As `UserScope.search`."""
@@ -155,6 +162,11 @@ class AgentMemory:
             except NotFound:  # an unexpected kind of document must not end a run that takes hours
                 self._sources[memory_id] = []
         return self._sources[memory_id]
+
+
+def _without_hurry(recall: RecallSettings) -> RecallSettings:
+    """The settings without short time limits: what is found must not depend on how busy the machine is."""
+    return replace(recall, embedding_timeout=PATIENCE, read_timeout=PATIENCE, context_timeout=PATIENCE)
 
 
 class CachedEmbeddings:
