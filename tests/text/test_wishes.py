@@ -36,6 +36,7 @@ NO_WISHES = [
     "Stop worrying about it.",
     "Could you keep your answers short?",
     "We stopped using Jira.",
+    "You can call Bruno.",
 ]
 
 

@@ -47,6 +47,12 @@ _LASTING = linear(
 )
 _SUBJECT_BEHIND = linear(r"^, (?:then )?\w+ (?:ich|wir|je|nous|yo|nosotros|eu|nós|io|noi|ik|wij|we)\b", re.I)
 """A verb before its subject states something: "Wenn ich in Rom bin, lerne ich Italienisch"."""
+_TOLD = linear(
+    r"^ (?:(?:ever|finally|first|just|last|once|suddenly) )*(?:was|were|had|did|got|went|came|saw|said|told|took"
+    r"|thought|felt|left|met|made|\w+[^e]ed)\b| (?:i|he|she|we|they)(?:'ll|'d| will| would| said| was| were) ",
+    re.I,
+)
+"""A condition that tells what was, or in which the main clause has come already: "when I'm back I will tell him"."""
 _THEN = linear(r" then (?P<order>\w+.*)$", re.I)
 _SETS = linear(
     rf"^{POLITE}(?:set|make|use|keep|save|store|put|switch|change|add|turn|treat|leave|take|register|mark) ", re.I
@@ -57,7 +63,8 @@ _BEHIND_VERB = linear(rf"^{POLITE}(?P<verb>\p{{L}}+)(?:-\p{{L}}+)?(?: \p{{L}}+){
 """The same behind a verb that shapes answers: "Réponds toujours en français"."""
 _ANYWHERE = linear(rf"^{POLITE}(?P<verb>\w+)\b.*(?:\b{FROM_NOW_ON}\b|\bbitte (?:immer|nie|nur)\b)", re.I)
 _STATES = linear(
-    rf"^{POLITE}\w+ (?:(?:is|are|am|was|were|will|would|has|have|had|can|could|may|must|should|does|did|goes"
+    rf"^{POLITE}(?:\w+ \w+ (?:can|could|may|must|should|will|would)\b|\w+'s )"
+    rf"|^{POLITE}\w+ (?:(?:is|are|am|was|were|will|would|has|have|had|can|could|may|must|should|does|did|goes"
     r"|ist|sind|wird|werden|hat|muss|kann|beginnt|es|son|será|está|tiene|est|sont|sera|è|sono|sarà|é|são|tem"
     r"|zijn|wordt|heeft)\b|\w+s (?:the|it|him|her|us|me)\b)"
     rf"|\b{FROM_NOW_ON} (?:i|we|he|she|it|they|there)\b",
@@ -179,12 +186,34 @@ def _orders_when(text: str, condition: re.Match[str]) -> bool:
         behind = f",{then['order']}{behind}"
     if before:
         first = WORD.search(_without_politeness(before))
-        return asks and first is not None and _is_order(first[0]) and len(before.split()) > 1
+        return (
+            asks
+            and not _ANYBODY.search(condition[0])
+            and first is not None
+            and _is_order(first[0])
+            and len(before.split()) > 1
+        )
     if not behind.startswith(","):
         return False
-    order = WORD.search(_without_politeness(behind[1:].strip().removeprefix("then ")))
+    ordered = _without_politeness(behind[1:].strip().removeprefix("then "))
+    order = WORD.search(ordered)
     named = order is not None and order[0].istitle()  # "If you like history, Italy is the place"
-    return order is not None and not named and _is_order(order[0]) and not _SUBJECT_BEHIND.search(behind)
+    if order is None or named or not _is_order(order[0]) or _SUBJECT_BEHIND.search(behind):
+        return False
+    if _TOLD.search(condition["what"] or ""):
+        return False
+    if is_of_answers(order[0]):
+        return True
+    states = _STATES.search(ordered) or _ACTS.search(ordered)
+    return states is None and not _ANYBODY.search(condition[0])
+
+
+_ANYBODY = linear(r"^(?:when|if) you\b", re.I)
+"""How advice for anybody begins: "when you live above a bakery, …"."""
+_ACTS = linear(
+    r"^[\w-]+ [\w-]*[a-rt-z]s(?:[.!]*$| (?:['\"]|(?:the|a|an|me|my|it|us|him|her|them|to|no|too|again)\b))", re.I
+)
+"""A verb in the third person: "when I stumble, anna laughs"."""
 
 
 def _without_politeness(text: str) -> str:

@@ -59,7 +59,7 @@ _WISHED = linear(
     rf"|^(?:[^?,]{{2,30}}, )?no [^?,]{{2,30}} please$|\bin {either(_UNITS)}[,]? please$"
     r"|^always (?:in|on|at|by|with|before|after|one|two|three|\d)\b"
     r"|^i (?:always )?(?:want|need|would like|'d like) [^?]+ from now on$"
-    rf"|^you (?:can|may) (?:always |now |only )?{_REACH}\b"
+    rf"|^you (?:can|may) (?:always |now |only )?{_REACH} (?:me|us|my|our|at|on|by|after|before|again|any ?time)\b"
     r"|^[a-z][\w' -]{2,30}(?: please)?[,.] always$|^(?:give|send|show|tell|write) me [^?]+,? always$"
     rf"|^(?:please )?(?:(?:by|via) )?{_WAY}(?: (?:or|and) {_WAY})? only(?: please)?$"
     r"|^please no (?:more )?[a-z]{3}"
