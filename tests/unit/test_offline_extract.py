@@ -202,6 +202,29 @@ def test_a_long_turn_gives_few_memories_and_the_weightiest() -> None:
     assert any("penicillin" in memory.content for memory in memories)
 
 
+def test_a_long_turn_is_read_to_its_end_and_its_particulars_are_kept() -> None:
+    filler = " ".join(f"My {thing} is in the cellar and nobody needs it." for thing in ("sledge", "kayak", "loom")) * 40
+    memories = found(f"{filler} My coach Wanda moved to Torun.")
+    assert len(memories) <= MOST_PER_TURN
+    assert any("Torun" in memory.content for memory in memories)
+
+
+def test_speech_in_single_quotation_marks_is_not_its_listeners() -> None:
+    text = "At lunch Ewa said 'I quit my job at Orlen. I live in Gdynia now. my boss is Bartek.' and we paid."
+    assert found(text) == []
+    apostrophes = "In the '90s we had a dog. We live in Torun in the twins' old flat."
+    assert any("Torun" in memory.content for memory in found(apostrophes))
+
+
+def test_a_shared_subject_a_bracket_and_a_quotation_are_not_cut_in_two() -> None:
+    text = "I wondered last week whether Ewa and I should sell the house in Torun."
+    assert [memory.content for memory in found(text) if memory.content.endswith("Ewa")] == []
+    called = "Mom called me on Sunday (short call, the GP says it is fine and I should wait) from Torun."
+    assert not any(memory.content.endswith("fine") for memory in found(called))
+    opened = found("(we sold our car in Torun. it took a month)")
+    assert [memory.content for memory in opened] == ["We sold our car in Torun."]
+
+
 def test_pasted_prose_without_an_end_is_no_memory() -> None:
     assert found("I moved " + "to Porto and back " * 60) == []
 
@@ -339,6 +362,13 @@ def test_relative_times_are_resolved_against_the_turn(
 
 def test_a_weekday_that_the_talk_is_about_is_not_the_next_one() -> None:
     assert moments("Marta can do the Friday too, and my Saturday shift", WHEN) == ()
+    for weekly in ("I swim Monday, Wednesday, Friday", "I row Mon/Wed/Fri", "We row Monday, Tuesday and Friday at six"):
+        assert moments(weekly, WHEN) == ()
+    for weekly in ("Ewa dragged me into Sunday morning yoga", "I missed his Thursday evening class"):
+        assert moments(weekly, WHEN) == ()
+    assert [moment.phrase for moment in moments("I arrive Monday, on Tuesday I fly on", WHEN)] == ["Monday", "Tuesday"]
+    assert moments("We lost the case and paid the next week", WHEN) == ()
+    assert len(moments("I will be away in the next week", WHEN)) == 1
     memory = the_one("I do her Sunday night shift on the 17th.")
     assert memory.content == "I do her Sunday night shift on the 17th (17 May 2026)."
 

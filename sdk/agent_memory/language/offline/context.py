@@ -42,11 +42,13 @@ _SIDELONG = bounded(
     re.I,
 )
 """What stands before a time that is not when the statement itself is true."""
+_DAY = rf"{plain_words(lexicon.WEEKDAYS)}s?"
 _SPAN_OF_DAYS = bounded(
-    rf"\b{plain_words(lexicon.WEEKDAYS)}s?\s*(?:through|thru|till|to|until|-|–|and|or"
-    rf"|/)\s*{plain_words(lexicon.WEEKDAYS)}\b",
+    rf"\b{_DAY}(?:\s*,\s*{_DAY})*,?\s*(?:through|thru|till|to|until|-|–|and|or|&|/)\s*{_DAY}(?:\s*/\s*{_DAY})*\b"
+    rf"|\b{_DAY}(?:\s*,\s*{_DAY}){{2,}}\b",
     re.I,
 )
+"""Days that come again: "Tuesday through Friday", "Monday, Wednesday, Friday"."""
 _IS = bounded(r"\b(?:is|are|am) (?:[a-z]+(?:ed|en) )?(?:(?:due|on|in|at|by|until|till|from|for) ){0,2}$", re.I)
 """What stands before the time of something that is still to come: "my wife is due in February"."""
 _AT_ITS_END = bounded(r"(?:the )?(?:end of|late)\b", re.I)
@@ -54,10 +56,12 @@ _MOVED = bounded(r"\b(?:moved|changed|shifted|pushed|rescheduled|postponed)\b", 
 _MOVED_TO = bounded(r"\bmoved (?:back |over |out |away )?to [a-z]", re.I)
 _WORD_FIRST = bounded(r"[^\W\d_]+(?:['’][^\W\d_]+)?(?:[\s,;:!?]|$)")
 _ARTICLES = frozenset("the a an my our his her their".split())
-_THE = bounded(r"\b(?:the|our|my|a)\s$", re.I)
+_WHOSE = bounded(r"\b(?:the|our|my|a|his|her|their|your|into|of)\s$", re.I)
 _BEHIND_A_DAY = either("at in on of and or but to from before after is was will so because with for when that we i")
 _OF_A_DAY = bounded(rf" (?!{_BEHIND_A_DAY}\b)[a-z]", re.I)
-"""Around a weekday that says which one of several things: "the Saturday market"."""
+"""Around a weekday that says which one of several things: "the Saturday market", "into Sunday morning yoga"."""
+_WEEKDAY = bounded(rf"^{plain_words(lexicon.WEEKDAYS)}(?: (?:morning|afternoon|evening|night))?$", re.I)
+_THE = bounded(r"\bthe\s$", re.I)
 _NEAREST = 12
 """Sentences before a statement in which the date that the talk is about is looked for. A choice."""
 
@@ -80,9 +84,23 @@ def moments(text: str, said_at: datetime, nearest_first: Sequence[str] = ()) -> 
         _placed_in_time(text, moment, behind.get(moment.start, moment), said_at)
         for moment in ahead
         if not any(start <= moment.start < end for start, end in again)
+        and not _is_of_a_day(text, moment)
+        and not _is_next_of_then(text, moment)
         # "the weekend" behind another date is the one around that date, or this one.
         and not (moment.grain == "weekend" and moment.phrase == "the weekend" and near)
     )
+
+
+def _is_of_a_day(text: str, moment: Moment) -> bool:
+    """Whether a weekday only says which of several things is meant: "the Saturday market" may come every week."""
+    behind = _OF_A_DAY.match(text[moment.start + len(moment.phrase) :])
+    return bool(_WEEKDAY.match(moment.phrase) and behind and _WHOSE.search(text[: moment.start]))
+
+
+def _is_next_of_then(text: str, moment: Moment) -> bool:
+    """Whether a time follows what was told before, and not today: "sales fell the next quarter"."""
+    is_next = moment.phrase.lower().startswith("next ") and _THE.search(text[: moment.start]) is not None
+    return is_next and _looks_back(_clause_at(text, moment.start))
 
 
 def _placed_in_time(text: str, ahead: Moment, behind: Moment, said_at: datetime) -> Moment:
@@ -166,19 +184,12 @@ def with_dates(text: str, found: Sequence[Moment]) -> str:
     """The text with the date that each relative time means, in brackets behind it.
 
     A month or a day of a month without a year gets none: which year is meant is a guess, and stays out of the words.
-    Nor does "the Saturday market", which may come every week.
     """
     for moment in sorted(found, key=lambda moment: -moment.start):
         guessed = bool(_NAMED_MONTH.search(moment.phrase)) and not _ANCHORED.match(moment.phrase)
         if moment.first is None or not moment.named or moment.phrase.isdigit() or guessed:
             continue
         end = moment.start + len(moment.phrase)
-        if (
-            moment.phrase.lower() in lexicon.WEEKDAYS
-            and _OF_A_DAY.match(text[end:])
-            and _THE.search(text[: moment.start])
-        ):
-            continue
         if not text[end:].lstrip().startswith(("(", "'", "’")):
             text = f"{text[:end]} ({moment.label}){text[end:]}"
     return text
@@ -187,4 +198,5 @@ def with_dates(text: str, found: Sequence[Moment]) -> str:
 def tidy(text: str) -> str:
     """A statement as a sentence of its own: a capital first, unless it is no word ("v2.1"), no dangling punctuation."""
     bare = trimmed(text.strip())
+    bare = bare.removeprefix("(") if ")" not in bare else bare
     return f"{bare[:1].upper()}{bare[1:]}" if _WORD_FIRST.match(bare) else bare

@@ -5,6 +5,7 @@ What is taken from a turn depends on that turn and the few before it, never on h
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
@@ -28,6 +29,7 @@ from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOu
 from agent_memory.models import FactKind
 from agent_memory.text.dates import Moment
 from agent_memory.text.languages import is_foreign
+from agent_memory.text.names import names
 
 WINDOW = 4
 """How many turns before one it is read against. A choice."""
@@ -35,6 +37,9 @@ MOST_PER_TURN = 6
 """Memories of one turn. A choice."""
 _NOTES = 3
 """Sentences of a turn from which on figures without a verb are a list that was pasted. A choice."""
+_ENOUGH = 2
+"""Names and figures beyond which a statement counts for no more. A choice."""
+_FIGURE = re.compile(r"\d+")  # one repeat of one class
 _LONGEST_NAME, LONGEST_STATEMENT = 40, 400
 """In characters; a longer name is a key, a longer statement was not said but pasted. Choices."""
 
@@ -63,13 +68,18 @@ def of_turn(turn: TurnView, before: list[TurnView]) -> list[ExtractedMemory]:
     found = [(start, _procedural(procedure.text, turn))] if procedure else []
     loose = [one for one in own if not start <= one.start < end]
     judged = {memory.content.lower(): (start, memory) for start, memory in _memories(loose, turn, before)}
-    best = sorted(judged.values(), key=lambda pair: -pair[1].importance)
+    best = sorted(judged.values(), key=lambda pair: (-pair[1].importance, -_particulars(pair[1].quote)))
     found += best[: MOST_PER_TURN - len(found)]
     is_note = len(own) == 1 and ((clause := parse(own[0].text)) is None or slots.is_verbless(own[0].text, clause))
     opening = own[0].start + len(own[0].text) if own else 0
     later = [(start, memory) for start, memory in found if start >= opening]
     answer = _answer(turn, before, own) if own and (is_note or len(later) == len(found)) else []
     return answer + [memory for _, memory in sorted(later if answer else found, key=lambda pair: pair[0])]
+
+
+def _particulars(text: str) -> int:
+    """How many names and figures a statement has, up to `_ENOUGH`: of a long turn, those that have some are kept."""
+    return min(_ENOUGH, len(names(text)) + len(_FIGURE.findall(text)))
 
 
 def _names(turns: Iterable[TurnView]) -> frozenset[str]:
@@ -79,7 +89,7 @@ def _names(turns: Iterable[TurnView]) -> frozenset[str]:
 
 def _memories(own: Sequence[Sentence], turn: TurnView, before: list[TurnView]) -> Iterator[tuple[int, ExtractedMemory]]:
     """The statements worth keeping, each with its place in the turn."""
-    names = _names([turn, *before])
+    talking = _names([turn, *before])
     nearest_first = [view.content for view in reversed(before) if view.role in {"user", "agent"}]
     # What one tells a friend to do always is advice, and no wish to an assistant.
     to_agent = before and before[-1].role == "agent"
@@ -97,7 +107,7 @@ def _memories(own: Sequence[Sentence], turn: TurnView, before: list[TurnView]) -
             continue
         wished = not among_people and speech.asks_to_keep(sentence.text)
         judged = partial(_judged, turn, nearest_first, among_people, wished=wished, few=len(own) <= _NOTES)
-        for statement in statements.statements(sentence, names):
+        for statement in statements.statements(sentence, talking):
             pieces = statements.parts(statement, reasons=False) or [statement]
             told = [(piece.start, memory) for piece in pieces if (memory := judged(piece.text))]
             if told and told[0][0] > statement.start and (whole := judged(statement.text)):

@@ -13,7 +13,8 @@ from agent_memory.language.offline.verbs import is_past
 from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import bounded, either, is_short, linear, plain_words
 
-_MOST_SENTENCES = 80
+_MOST_SENTENCES = 400
+"""Sentences of a turn that are read. Prose as long as the longest turn that is read has about 200. A choice."""
 
 _FENCE = linear(r"```.*?(?:```|\z)|~~~.*?(?:~~~|\z)", re.S)
 _TWO = r"(?:[^{0}]*[.!?]\s[^{0}]*[.!?][^{0}]*|[^{0}]*\n[^{0}]*)"
@@ -24,6 +25,10 @@ _QUOTED = linear(
     re.S,
 )
 """Quotation marks around more than one sentence or line: what somebody else wrote."""
+_QUOTED_SINGLY = linear(r"(?:^|[\s(:])['‘](?:[^'‘’\n]|\w['’]\w)*[.!?]\s(?:[^'‘’\n]|\w['’]\w)*['’](?:\W|\z)")
+"""The same in single quotation marks. An apostrophe between letters ends nothing."""
+_SHORTENED = linear(r"^.?['‘’](?:\d|(?:tis|twas|cause|em|til|n)\b)", re.I | re.S)
+"""Words that begin with an apostrophe: "'90s"."""
 _OPENING_QUOTES = tuple('"“„«')
 # One class: it reads every character once.
 _SIGN = re.compile(r"\S")
@@ -48,6 +53,14 @@ _PARTS = bounded(
     rf"|\s*[,;]\s+(?:so |and |but )?(?=(?:please |pls )?(?:don't|dont|do not) {_ORDERED}\b)",
     re.I,
 )
+_BOTH = bounded(
+    rf"(?:,|\b{either('that whether if because when while since as so where how what why until before after')})\s+"
+    r"(?:(?-i:[A-Z])[\w'-]+|(?:my|our) [\w-]+)$",
+    re.I,
+)
+"""What stands before "and I" if both are the subject: "whether Tom and I would move"."""
+_OPEN = bounded(r"\([^)]*$|(?:^|[\s(])'(?:[^']|\w'\w)*$")
+"""A bracket or a quotation that is still open: what follows belongs to it."""
 _LEANING = bounded(r"\b(?:it|them|him|her|he|she|they|this|that|there|too|either|ones?)\b", re.I)
 _ASKED_TAIL = bounded(
     rf"[,;-]\s+(?:so |and |but )?"
@@ -106,6 +119,9 @@ def _blanked(content: str) -> str:
     """The content with pasted parts turned into spaces, so that places in it stay the same."""
     text = _FENCE.sub(lambda match: _SIGN.sub(" ", match[0]), content)
     text = _QUOTED.sub(lambda match: _SIGN.sub(" ", match[0]), text)
+    text = _QUOTED_SINGLY.sub(
+        lambda match: match[0] if _SHORTENED.match(match[0]) else _SIGN.sub(" ", match[0][:-1]) + match[0][-1], text
+    )
     lines = text.splitlines(keepends=True)
     return "".join(_SIGN.sub(" ", line) if _PASTED_LINE.match(straighten(line)) else line for line in lines)
 
@@ -134,7 +150,14 @@ def parts(sentence: Sentence, *, reasons: bool = True) -> list[Sentence]:
         if reasons and match[0].strip(" ,").lower() == "so":
             continue
         behind, ahead = text[cuts[-1][1] : match.start()], text[match.end() :]
-        if len(behind.split()) >= 3 and parse(behind) and _stands_alone(ahead):
+        both = ahead[:2].lower() == "i " and _BOTH.search(behind)
+        if (
+            len(behind.split()) >= 3
+            and parse(behind)
+            and _stands_alone(ahead)
+            and not both
+            and not _OPEN.search(behind)
+        ):
             cuts.append(match.span())
     spans = zip([end for _, end in cuts], [*(start for start, _ in cuts[1:]), len(text)], strict=True)
     pieces = [Sentence(sentence.text[start:end].strip(), sentence.start + start) for start, end in spans]
