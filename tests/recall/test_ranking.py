@@ -309,6 +309,12 @@ def test_what_has_no_place_in_the_talk_is_not_left_behind():
     assert hits[0].why["unplaced"] > 0
 
 
+def test_what_has_no_place_in_the_talk_does_not_overtake_the_best_of_it():
+    talk = [chunk("best", 0.9, 0), *(chunk(f"c{n}", 0.1 + 0.4 * (n % 2), n) for n in range(1, 13))]
+    hits = fuse([*talk, candidate("fact", 0.8)])
+    assert ids(hits)[0] == "best"
+
+
 def test_turns_of_the_speaker_in_the_question_come_first():
     found = [chunk("ann's", 0.71, 0, "Ann"), chunk("will's", 0.7, 10, "Will"), chunk("low", 0.4, 20, "Ann")]
     assert ids(fuse(found, "Where did Will go?", thread_lift=0))[0] == "will's"

@@ -264,11 +264,14 @@ def _add(parts: Parts, name: str, gains: Mapping[str, float]) -> None:
 
 
 def _for_the_unplaced(own: Mapping[str, float], lifted: Mapping[str, float], talk: Talk) -> dict[str, float]:
-    """A memory that comes from no turn (by hand, merged) gains in proportion what others gain on average."""
+    """What the others gain on average, for a memory that comes from no turn (by hand, merged) or from none found.
+
+    In proportion to its own score it would gain more than they do: the best of them gain least for their score. Of 500
+    long messages of one person, the first ten then have 57 instead of 67 in 100 of the evidence.
+    """
     placed = [key for key in own if talk.spot(key) is not None]
-    before = sum(own[key] for key in placed)
-    gain = sum(lifted[key] for key in placed) / before - 1 if before else 0.0
-    return {key: gain * own[key] for key in own if gain and talk.spot(key) is None}
+    gain = sum(lifted[key] - own[key] for key in placed) / max(1, len(placed))
+    return {key: gain for key in own if gain and talk.spot(key) is None}
 
 
 def _repeated_turns(memories: Sequence[Memory], scores: Mapping[str, float]) -> set[str]:
