@@ -160,3 +160,50 @@ def test_a_pronoun_may_mean_somebody_of_the_turn_ahead():
 
 def test_a_day_takes_the_month_of_the_turn_ahead():
     assert why("The user moves on 16 November 2026.", "Am 16. ziehe ich um", "Ich ziehe im November um") is None
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong", "right"),
+    [
+        ("Omar can't do peanuts. Nothing else", "The user is allergic to peanuts.", "Omar is allergic to peanuts."),
+        ("Finished the relay in 31:20. Edda was faster", "Edda finished the relay in 31:20.", "Edda was faster."),
+        (
+            "She lands on Sunday, her husband can't come, he's sick",
+            "Ilse is sick.",
+            "Ilse lands on Sunday.",
+        ),
+        (
+            "I promised Leah I'd stop smoking",
+            "Leah promised to stop smoking.",
+            "The user promised Leah to stop smoking.",
+        ),
+        ("Nora beat me by about ten seconds", "The user beat Nora by about ten seconds.", "Nora beat the user."),
+        (
+            "NOT Malpensa. Giulia lands two hours after me",
+            "Giulia lands before the user.",
+            "Giulia lands after the user.",
+        ),
+        (
+            "On a vendu dix mille de moins que prévu",
+            "L'utilisateur a vendu dix mille de plus que prévu.",
+            "L'utilisateur a vendu dix mille de moins que prévu.",
+        ),
+        (
+            "or I join my uncle's circus, half joking",
+            "The user will join their uncle's circus.",
+            "The user jokingly said they might join their uncle's circus.",
+        ),
+        (
+            "I used to play the cello. My son plays the viola now",
+            "The user's son plays the cello.",
+            "The user's son plays the viola.",
+        ),
+    ],
+)
+def test_who_did_it_and_which_way_round_is_kept(said: str, wrong: str, right: str):
+    assert why(wrong, said, "My aunt Ilse is here" if "Ilse" in wrong else "")
+    assert why(right, said, "My aunt Ilse is here" if "Ilse" in right else "") is None
+
+
+def test_words_of_another_language_name_the_same_relative():
+    assert why("User's mother was a nurse in Breda.", "Mijn moeder was verpleegkundige in Breda.") is None

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from agent_memory.language.clauses import content_words, is_about_user
 from agent_memory.language.measures import is_unit, without_scales
-from agent_memory.language.polarity import NEGATORS, words_of
+from agent_memory.language.polarity import CLAUSE, NEGATORS, words_of
 from agent_memory.language.reversals import is_turned_comparison
 from agent_memory.text.dates import CALENDAR, DAY_NAMES, MONTH_NAMES
 from agent_memory.text.figures import NUMBERS
@@ -35,7 +35,14 @@ _OPPOSITES = [
         ("gross brutto bruto brut lordo", "net netto neto nette"),
         ("older eldest oldest elder", "younger youngest"),
         ("bigger larger biggest largest more most taller", "smaller smallest fewer less least shorter"),
-        ("increase increased increases raised rose higher", "decrease decreased decreases reduced fell lower"),
+        (
+            "increase increased increases raised rose risen higher",
+            "decrease decreased decreases reduced fell lower down",
+        ),
+        ("plus", "moins"),
+        ("más", "menos"),
+        ("più", "meno"),
+        ("mehr", "weniger"),
         ("win wins won winning", "lose loses lost losing"),
         ("accept accepts accepted accepting", "decline declined declines reject rejected refused turned"),
         ("arrive arrives arrived arriving arrival", "leave leaves left leaving depart departs departed departure"),
@@ -141,13 +148,15 @@ _TIMES = linear(
 
 
 def _opposite(content: str, quoted: str) -> str | None:
-    words, quote = words_of(_BOUND.sub(" ", content)), words_of(_BOUND.sub(" ", quoted))
+    parts = [words_of(part) for part in CLAUSE.split(_BOUND.sub(" ", quoted))]
+    words, quote = words_of(_BOUND.sub(" ", content)), [word for part in parts for word in part]
+    denied = {word for part in parts if not NEGATORS.isdisjoint(part) for word in part}
     told, said = set(words), set(quote)
-    if not (NEGATORS.isdisjoint(told) and NEGATORS.isdisjoint(said)):
+    if not NEGATORS.isdisjoint(told):
         return None
     for pair in _OPPOSITES:
         for here, there in (pair, pair[::-1]):
-            if (found := told & here) and not told & there and said & there and not said & here:
+            if (found := told & here) and not told & there and said & there - denied and not said & here:
                 if pair in _CONVERSES and _is_the_other(words, quote, there):
                     continue  # "Marcus bought it from Leo", whom Leo sold it
                 if is_turned_comparison(content, quoted, same=False):

@@ -39,23 +39,28 @@ _HE = frozenset("er sie".split())
 _OTHER = "somebody else"
 
 
-def of_other_bearer(content: str, cited: Sequence[tuple[str, str]], speaker: str) -> str | None:
+def of_other_bearer(content: str, cited: Sequence[tuple[str, str]], speaker: str, people: frozenset[str]) -> str | None:
     """Whom a claim is not about, as half a sentence, if every clause that shares most with it is about somebody else.
 
     Args:
         content: the claim, which calls the user "User".
         cited: the users' turns that it cites, each with its speaker's name in small letters.
         speaker: the last speaker's name in small letters, or "user".
+        people: the names of the talk in small letters.
     """
     words = words_of(content)
     subject = _subject(words, speaker)
     known = [found for name, text in cited for found in _bearers(text, name)]
-    people = {speaker, *KIN, *(bearer for _, bearer in known if bearer), *(name for name, _ in cited)}
-    if subject not in people:
+    if subject is None or subject not in {speaker, *KIN, *people, *(bearer for _, bearer in known)}:
         return None
+    said = {
+        SAME_KIN.get(bare, bare) for clause, _ in known for word in clause.words for bare in [word.removesuffix("'s")]
+    }
+    if subject in KIN and subject not in said:
+        return None  # "moeder" is "mother"
     told = content_words(words) - content_words([subject, speaker])
     most, homes = homes_of(told, [clause for clause, _ in known])
-    if most < _FEWEST or 2 * most < len(told):
+    if not homes or 2 * most < len(told) or (most < _FEWEST and len(homes) > 1):
         return None
     of = {id(clause): bearer for clause, bearer in known}
     named = {name.casefold() for name in names(content)}
@@ -70,7 +75,7 @@ def of_other_bearer(content: str, cited: Sequence[tuple[str, str]], speaker: str
 
 
 _FEWEST = 2
-"""Words that a claim shares with its source, so that it is its source. A choice."""
+"""Words that a claim shares with several sources, so that they are its sources. A choice."""
 
 
 def _subject(words: Sequence[str], speaker: str) -> str | None:
@@ -101,8 +106,9 @@ def _bearers(text: str, speaker: str) -> Iterator[tuple[Clause, str | None]]:
     """The clauses of a text, each with the person whom it is about, if that is certain."""
     is_plain = _SPEECH.isdisjoint(text)
     foreign = is_foreign(text)
-    bearer: str | None = None
-    for clause in clauses_of(text):
+    called = {name.casefold() for name in names(text)}
+    carried: str | None = None
+    for at, clause in enumerate(clauses_of(text)):
         words = clause.words
         while words[1:] and words[0] in _JOINING:
             words = words[1:]
@@ -111,17 +117,19 @@ def _bearers(text: str, speaker: str) -> Iterator[tuple[Clause, str | None]]:
         is_name = party == clause.owner and any(
             is_past(word) or word in OF_PEOPLE or word.endswith("n't") for word in behind
         )
+        bearer: str | None = None
         if party and (party in KIN or is_name):
             bearer = party.removesuffix("'s")
         elif party in PRONOUNS and not foreign:
-            bearer = _OTHER
+            bearer = _OTHER if clause.begins or carried in (None, speaker) else carried
         elif party or foreign:
             inside = next((word for word in words[:5] if word in _HE | _I), None)
             bearer = None if inside is None else _OTHER if inside in _HE else speaker
-        elif words[0] in _I | _WE:
+        elif words[0] in _I | _WE or (is_past(words[0]) and at == 0):  # "Finished the half marathon"
             bearer = speaker
-        elif clause.begins or not is_past(words[0]):
-            bearer = None
+        elif is_past(words[0]) and not clause.begins:
+            bearer = carried
+        carried = bearer if called.isdisjoint(behind) else _OTHER  # "my boss Lorraine" has two names
         yield clause, bearer if is_plain else None
 
 

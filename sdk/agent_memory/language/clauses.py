@@ -226,7 +226,7 @@ _TRIGGERS = {
 _IRONIC = linear(
     r"\b(?:yeah\s*,?\s+(?:right|sure)|sure\s*,?\s+because|oh\s*,?\s+(?:great|joy|wonderful|lovely|fantastic|brilliant)|"
     r"(?:just|exactly)\s+what\s+(?:i|we)\s+needed|how\s+(?:lovely|nice)\s+of|na\s+(?:toll|super|prima)|qué\s+bien|"
-    r"cómo\s+no|ben\s+voyons|quelle\s+joie|che\s+bello)\b|\s/s\b|🙄",
+    r"half\s+joking|(?:just|only)\s+(?:joking|kidding)|jk|j/k|halb\s+im\s+scherz|cómo\s+no|ben\s+voyons|quelle\s+joie|che\s+bello)\b|\s/s\b|🙄",
     re.IGNORECASE,
 )
 _FRAMES = {

@@ -222,7 +222,9 @@ _CHOSEN = frozenset("decided chose determined committed agreed promised".split()
 """Words of `_MARKS` that say that a thought has come to its end."""
 
 
-_JOKING = frozenset("ironic ironically sarcastic sarcastically jokes joked joking complains complained annoyed".split())
+_JOKING = frozenset(
+    "ironic ironically sarcastic sarcastically jokes joked joking jokingly kidding complains complained annoyed".split()
+)
 _DUE = frozenset("must due policy rule require requires required requirement".split())
 
 

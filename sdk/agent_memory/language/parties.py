@@ -201,13 +201,14 @@ def turned_round(content: str, quoted: str, speaker: str) -> str | None:
     """Finds a relation whose two sides were swapped: who did it to whom, from where to where, before or after."""
     words, said = words_of(content), words_of(quoted)
     return (
-        _turned_direction(words, said)
+        _turned_direction(words, [speaker if word in _ME else word for word in said])
         or _turned_contrast(words, said)
         or _turned_link(words, said)
         or _turned_passive(words, said)
         or (_turned_order(words, quoted) if "," not in content and "by" not in said else None)
         or _turned_active(words, said)
         or _done_to_speaker(words, said, speaker)
+        or _done_to_name(words, said)
         or _done_to_another(words, said, speaker)
     )
 
@@ -345,7 +346,7 @@ def _done_to_speaker(words: Sequence[str], said: Sequence[str], speaker: str) ->
         return None
     start = 2 if is_about_user(words) and len(words) > 1 and words[0] in ("the", "el", "der", "die", "la", "le") else 1
     verb = next((word for word in words[start : start + 4] if word not in _BACKGROUND), "")
-    if verb in _PASSIVE or verb in SMALL_WORDS or verb in FUNCTION_WORDS or not {"by", "se"}.isdisjoint(words):
+    if verb in _PASSIVE or verb in SMALL_WORDS or verb in FUNCTION_WORDS or "se" in words or _has_agent(words):
         return None
     is_romance = not _ROMANCE.isdisjoint(words[:2])
     places = [at for at, word in enumerate(said) if lemma(word) == lemma(verb)]
@@ -356,6 +357,27 @@ def _done_to_speaker(words: Sequence[str], said: Sequence[str], speaker: str) ->
         and {"i", "we", "ich", "wir", "yo", "je"}.isdisjoint(said[max(0, at - 3) : at])
     ]
     return f"it was done to {speaker}, not by" if places and places == to_me else None
+
+
+def _done_to_name(words: Sequence[str], said: Sequence[str]) -> str | None:
+    """Finds "Leah promised to stop" if the speaker promised Leah to stop."""
+    name, verb = [*words[:2], "", ""][:2]
+    if not content_words([verb]) or is_about_user(words) or _has_agent(words):
+        return None
+    done = [
+        said[at - 1] in _I and said[at + 1 : at + 2] == [name]
+        for at, word in enumerate(said)
+        if lemma(word) == lemma(verb)
+    ]
+    return f"it was done to {name}, not by" if done and all(done) else None
+
+
+def _has_agent(words: Sequence[str]) -> bool:
+    """Whether "by" names who did it, as it does not in "beat her by about ten seconds"."""
+    return any(one == "by" and not (two[:1].isdigit() or two in _BY_HOW_MUCH) for one, two in pairwise([*words, ""]))
+
+
+_BY_HOW_MUCH = frozenset("about around like roughly almost nearly over a an half one two three four five ten".split())
 
 
 def _done_to_another(words: Sequence[str], said: Sequence[str], speaker: str) -> str | None:

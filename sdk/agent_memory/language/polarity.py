@@ -206,9 +206,10 @@ def changed_polarity(content: str, quoted: str, said: str) -> str | None:
             return f"nobody said {denying}"
     if (NEGATORS | AGAINST | _PAST).isdisjoint(words) and _ENDED.search(content) is None:
         told = {stem(word) for word in words if len(word) > 2}
-        said_stems = [stem(word) for word in words_of(quoted)]
+        told_of = [(frozenset(map(stem, words_of(one))), _ENDED.search(one) is not None) for one in sentences(quoted)]
         for ended in map(stem, filter(None, _ENDED.findall(quoted))):
-            if said_stems.count(ended) > 1:
+            shared = [(len(told & part), is_over) for part, is_over in told_of if ended in part]
+            if shared and not max(shared)[1]:
                 continue  # "I used to play the cello, my daughter plays the viola"
             if any(one == ended or (len(one) > 3 and ended.startswith(one)) for one in told):
                 return 'it leaves out a "not"'

@@ -93,7 +93,7 @@ def why_unsupported(
         or of_relative(content, quoted, speaker)
         or of_another(content, _by_speaker(cited, quote))
         or of_bystander(content, _texts(cited, of_user=True), speaker)
-        or of_other_bearer(content, _by_user(cited), speaker)
+        or of_other_bearer(content, _by_user(cited), speaker, _people(heard, ahead))
         or of_other_owner(content, _by_user(cited), speaker)
         or of_speaker(content, _texts(cited, of_user=True), speaker, _people(heard, ahead))
         or (None if is_converse else turned_round(content, quoted, speaker))
