@@ -225,6 +225,19 @@ def test_a_shared_subject_a_bracket_and_a_quotation_are_not_cut_in_two() -> None
     assert [memory.content for memory in opened] == ["We sold our car in Torun."]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm fifty and the people I love are getting older in Torun.",
+        "Ewa and I have a garden in Torun that we like.",
+        "I refuse to be embarrassed by my old Fiat.",
+        "I refuse to think about the audit tomorrow.",
+    ],
+)
+def test_love_that_only_names_a_thing_and_a_refusal_of_the_moment_are_no_preferences(text: str) -> None:
+    assert not any(memory.kind == "preference" for memory in found(text))
+
+
 def test_pasted_prose_without_an_end_is_no_memory() -> None:
     assert found("I moved " + "to Porto and back " * 60) == []
 

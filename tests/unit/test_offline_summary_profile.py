@@ -330,6 +330,23 @@ def test_lines_about_who_the_user_is_outlast_newer_lines() -> None:
     assert (output.personal[0], output.constraints[0]) == ("My name is Lena.", "I'm allergic to peanuts.")
 
 
+def test_a_tale_that_mentions_health_does_not_stand_before_who_is_ill() -> None:
+    told = (
+        "The queue at the bakery on Mill Street is so long on Saturdays that my asthma has time to come, go and return."
+    )
+    facts = [fact("I'm allergic to wasps.", 1), *(fact(told.replace("Mill", f"Mill {n}"), 10 + n) for n in range(6))]
+    facts += [fact("We have more time than my anxiety says.", 20), fact("I have severe anxiety.", 2)]
+    output = profile(ProfileInput(facts=facts))
+    assert output.constraints[0] == "I'm allergic to wasps."
+    assert output.personal[0] == "I have severe anxiety."
+
+
+def test_a_long_tale_and_what_is_over_in_an_hour_are_no_lines() -> None:
+    tale = "My neighbour Olek has a printer that " + "jams and hums and " * 8 + "nobody knows why."
+    assert not any(profile(ProfileInput(facts=[fact(tale)])).model_dump().values())
+    assert not any(profile(ProfileInput(facts=[fact("I am moving the server for an hour.")])).model_dump().values())
+
+
 def test_a_subject_has_one_line_with_its_newest_value() -> None:
     facts = [fact("My budget for Hawaii is $10,000.", 1), fact("My budget for Hawaii is $15,000.", 2)]
     lines = [line for lines in profile(ProfileInput(facts=facts)).model_dump().values() for line in lines]

@@ -24,6 +24,10 @@ _MOST_READ = 100
 may give many."""
 _VITAL = 0.75
 """What `importance_of` gives to health. A choice."""
+_LONGEST, _LONGEST_VITAL = 160, 100
+"""Characters of a line, and of one that stands before others because it is about health; a longer statement is a tale
+that mentions it. Choices."""
+_TROUBLED = linear(r"\b(?:ha(?:ve|s|d)|with|from) (?:\w+ )?(?:depression|anxiety)\b", re.I)
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 Section = Literal["personal", "preferences", "current_work", "environment", "constraints"]
@@ -34,7 +38,7 @@ _IDENTITY = frozenset({"live", "work", "name"})
 _YEARLY = linear(r"\b(?:birthday|bday|anniversary|born)\b", re.I)
 _FOR_A_TIME = linear(
     rf"\bfor (?:now|the time being|(?:an?|the next|\d+|{plain_words(NUMBERS)}) (?:few |couple of )?"
-    r"(?:day|night|week|month)s?)\b",
+    r"(?:minute|hour|day|night|week|month)s?)\b",
     re.I,
 )
 """What ends what is wanted or forbidden, soon enough to be no part of who somebody is."""
@@ -89,8 +93,8 @@ def _rank(statement: Statement) -> bool:
     is_identity = any(one.subject for one in statement.abroad) or any(
         claim.owner == "self" and claim.topic <= _IDENTITY and claim.values for claim in statement.claims
     )
-    is_vital = kinds.importance_of(text, "fact") >= _VITAL or _is_vital_abroad(statement)
-    return not (is_identity or kinds.tells_name(text) or is_vital)
+    is_vital = len(text) <= _LONGEST_VITAL and (slots.VITAL.search(text) or _TROUBLED.search(text)) is not None
+    return not (is_identity or kinds.tells_name(text) or is_vital or _is_vital_abroad(statement))
 
 
 def _is_vital_abroad(statement: Statement) -> bool:
@@ -104,10 +108,14 @@ def _lasts(statement: Statement) -> bool:
     clause, plain = parse(text), expand(text)
     if kind == "procedural":
         return is_standing_order(text)
+    if len(text) > _LONGEST:
+        return False
     if any(one.happens for one in statement.abroad) or (_is_dated(statement) and not _YEARLY.search(text)):
         return False
+    if _FOR_A_TIME.search(plain) and (kind == "requirement" or statement.abroad or _UNDER_WAY.search(plain)):
+        return False
     if kind == "requirement" or statement.abroad:
-        return not _FOR_A_TIME.search(plain)
+        return True
     if clause is None:
         return kind == "preference" or _LIMITS.search(plain) is not None
     own = _OWN.match(text) is not None or _LIMITS.search(plain) is not None

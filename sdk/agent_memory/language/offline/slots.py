@@ -21,7 +21,7 @@ from agent_memory.text.patterns import bounded, either, plain_words
 
 _FIRST_PERSON = bounded(r"\b(?:i|me|my|mine|we|us|our|myself|ourselves)\b", re.I)
 _VITAL_WORDS = lexicon.IMPORTANT["health"] - {"doctor", "hospital", "depression", "anxiety", "injury"}
-_VITAL = bounded(
+VITAL = bounded(
     rf"\b(?:{plain_words(_VITAL_WORDS)}|allerg\w+|intoleran\w+|inhaler|hard of hearing|mg|statins?|seasick|carsick"
     r"|migraines?|diet(?! (?:coke|soda|drinks?)\b))\b",
     re.I,
@@ -259,7 +259,7 @@ def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *,
     particular = dated or named or bool(_NUMBERED.search(plain))
     telling = len(concrete) >= _LEAST_EVENT
     changing = clause.verb in _CHANGING
-    if (_VITAL.search(plain) and (not of_thing or _FIRST_PERSON.search(plain))) or (mine and _IDENTITY.match(plain)):
+    if (VITAL.search(plain) and (not of_thing or _FIRST_PERSON.search(plain))) or (mine and _IDENTITY.match(plain)):
         return True
     if _PASSING.search(plain) and clause.time != "ahead" and not (of_thing and changing):
         return False
