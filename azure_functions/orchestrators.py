@@ -85,7 +85,10 @@ def orchestrate(context: df.DurableOrchestrationContext, name: str) -> Orchestra
             outcome = None
             checkpoints += 1
             if checkpoints == CHECKPOINTS:
-                context.continue_as_new(given | {"earlier": earlier + effect.results, "version": VERSION})
+                left = given["request"] if effect.left is None else effect.left
+                context.continue_as_new(
+                    {**given, "request": left, "earlier": earlier + effect.results, "version": VERSION}
+                )
                 return None
         else:
             outcome = yield context.call_sub_orchestrator(

@@ -192,6 +192,42 @@ def test_threads_that_went_quiet_come_ahead_of_their_user():
     assert [json.loads(task.input or "")["thread_id"] for task in played.tasks[:2]] == ["t1", "t2"]
 
 
+def test_an_import_of_many_threads_has_small_histories_and_asks_finished_threads_nothing():
+    threads = [f"t{n:02}" for n in range(5 * CHECKPOINTS)]
+    left = dict.fromkeys(threads, 3)
+
+    def perform(task: Task) -> Any:
+        asked = json.loads(task.input or "")
+        if task.name == "commit":
+            left[asked["thread"]] -= 1
+            return committed(more=left[asked["thread"]] > 0, step=asked["thread"])
+        waiting = left.get(asked.get("thread_id", ""), 0)
+        return {"value": {"thread": asked["thread_id"], "vectors": "x" * 10_000} if waiting else None}
+
+    request = {"user_id": "alice", "threads": threads, "thread_steps": ["summarize"], "user_steps": ["profile"]}
+    given = {"request": request, "counts": dict.fromkeys(threads, 30), "version": 2}
+    played = play(partial(_named, "settle_user"), given, perform)
+    assert [result["step"] for result in played.output] == [thread for thread in threads for _ in range(3)]
+    assert played.names.count("commit") == 3 * len(threads)
+    thinking = played.names.count("summarize_think")
+    assert thinking <= 3 * len(threads) + played.generations, "a restart asks at most the thread that it was in"
+    assert played.largest_history < 4 * CHECKPOINTS * 10_000
+    assert played.names[-2:] == ["profile_think", FINISH]
+    assert json.loads(played.tasks[-1].input or "")["counts"] == given["counts"]
+
+
+def test_settling_that_version_1_began_goes_on_as_it_began():
+    """It continued as new in the middle of a thread only, and its history says when."""
+    request = {
+        "user_id": "alice",
+        "threads": [f"t{n}" for n in range(2 * CHECKPOINTS)],
+        "thread_steps": ["summarize"],
+        "user_steps": [],
+    }
+    generations = [run("settle_user", request, Script(), **given).generations for given in ({}, {"version": 2})]
+    assert generations == [1, 3]
+
+
 @pytest.mark.parametrize("step", ["extract", "index"])
 def test_replaying_a_dead_letter(step: str):
     request = THREAD | {"step": step, "dead_letter_id": "dead_1"}

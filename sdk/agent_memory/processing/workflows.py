@@ -8,7 +8,7 @@ Everything that passes through a `yield` is JSON.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -39,10 +39,12 @@ class Sub:
 class Checkpoint:
     """Reports that everything so far is in the store, with its results; sends back nothing.
 
-    A driver that keeps a history may restart the workflow here, because finished work is not repeated.
+    A driver that keeps a history may restart the workflow here, because finished work is not repeated: with the request
+    for what is `left`, or (None) with the same one.
     """
 
     results: list[Json]
+    left: Json | None = None
 
 
 Effect = Call | Sub | Checkpoint
@@ -187,8 +189,35 @@ def settle(request: Json) -> Workflow:
 def settle_user(request: Json) -> Workflow:
     """Runs everything for threads of a user that went quiet, and then once for the user.
 
-    `threads` holds their ids; `thread_steps` and `user_steps` name what to run.
+    `threads` holds their ids; `thread_steps` and `user_steps` name what to run. An import may bring hundreds of
+    threads, so a restart does not ask again what the finished ones have left to do.
     """
+    results: list[Json] = []
+    user = {"user_id": request["user_id"]}
+    threads = request["threads"]
+    for number, thread_id in enumerate(threads):
+        for name in request["thread_steps"]:
+            part = _whole(name, user | {"thread_id": thread_id}, results)
+            yield from _leaving(part, request | {"threads": threads[number:]})
+        yield Checkpoint(list(results), request | {"threads": threads[number + 1 :]})
+    for name in request["user_steps"]:
+        yield from _leaving(_whole(name, user, results), request | {"threads": []})
+    return results
+
+
+def _leaving(part: Part, request: Json) -> Part:
+    """Runs a part of a workflow; at its checkpoints, this request is left."""
+    outcome: Any = None
+    while True:
+        try:
+            effect = part.send(outcome)
+        except StopIteration:
+            return
+        outcome = yield replace(effect, left=request) if isinstance(effect, Checkpoint) else effect
+
+
+def _settle_user_1(request: Json) -> Workflow:
+    """The shape of version 1, which started again with the first thread at each checkpoint."""
     results: list[Json] = []
     user = {"user_id": request["user_id"]}
     for thread_id in request["threads"]:
@@ -265,10 +294,10 @@ _COMPOSED: dict[str, Callable[[Json], Workflow]] = {
 }
 
 
-VERSION = 1
+VERSION = 2
 """The version of the workflows' shapes: which effects they want, in which order. A history replays only the shape that
 wrote it. If you change a shape, raise this, and keep the earlier one in `EARLIER` until no history uses it."""
-EARLIER: dict[tuple[str, int], Callable[[Json], Workflow]] = {}
+EARLIER: dict[tuple[str, int], Callable[[Json], Workflow]] = {("settle_user", 1): _settle_user_1}
 """Earlier shapes of workflows, each by its name and the last version that had it."""
 
 
