@@ -15,7 +15,7 @@ from agent_memory.language.offline.verbs import is_past
 from agent_memory.models import FactKind
 from agent_memory.text import dates
 from agent_memory.text.dates import Moment
-from agent_memory.text.patterns import bounded, either, plain_words
+from agent_memory.text.patterns import bounded, either, linear, plain_words
 
 _NAMED_MONTH = bounded(rf"\b{plain_words(lexicon.MONTHS)}\b", re.I)
 _ANCHORED = bounded(r"^(?:next|last|this|coming|past)\b", re.I)
@@ -43,7 +43,7 @@ _SIDELONG = bounded(
 )
 """What stands before a time that is not when the statement itself is true."""
 _DAY = rf"{plain_words(lexicon.WEEKDAYS)}s?"
-_SPAN_OF_DAYS = bounded(
+_SPAN_OF_DAYS = linear(
     rf"\b{_DAY}(?:\s*,\s*{_DAY})*,?\s*(?:through|thru|till|to|until|-|–|and|or|&|/)\s*{_DAY}(?:\s*/\s*{_DAY})*\b"
     rf"|\b{_DAY}(?:\s*,\s*{_DAY}){{2,}}\b",
     re.I,

@@ -5,7 +5,6 @@ What is taken from a turn depends on that turn and the few before it, never on h
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
@@ -30,6 +29,7 @@ from agent_memory.models import FactKind
 from agent_memory.text.dates import Moment
 from agent_memory.text.languages import is_foreign
 from agent_memory.text.names import names
+from agent_memory.text.patterns import linear
 
 WINDOW = 4
 """How many turns before one it is read against. A choice."""
@@ -39,7 +39,7 @@ _NOTES = 3
 """Sentences of a turn from which on figures without a verb are a list that was pasted. A choice."""
 _ENOUGH = 2
 """Names and figures beyond which a statement counts for no more. A choice."""
-_FIGURE = re.compile(r"\d+")  # one repeat of one class
+_FIGURE = linear(r"\d+")
 _LONGEST_NAME, LONGEST_STATEMENT = 40, 400
 """In characters; a longer name is a key, a longer statement was not said but pasted. Choices."""
 
