@@ -36,14 +36,14 @@ def reasons(case: dict[str, Any], told: dict[str, Any]) -> list[str]:
     return ground(ExtractOutput(memories=[memory]), ExtractInput(turns=turns))[1]
 
 
-@pytest.mark.parametrize(("number", "most"), [(1, 9), (2, 4), (3, 91), (4, 15)])
+@pytest.mark.parametrize(("number", "most"), [(1, 9), (2, 4), (3, 88), (4, 10)])
 def test_few_wrong_memories_are_kept(number: int, most: int):
     wrong = [case for case in CASES if case["round"] == number and "bad" in case]
     kept = [(case["class"], case["bad"]["content"]) for case in wrong if not reasons(case, case["bad"])]
     assert len(kept) <= most, (len(kept), kept)
 
 
-@pytest.mark.parametrize(("number", "most"), [(1, 5), (2, 2), (3, 14), (4, 4)])
+@pytest.mark.parametrize(("number", "most"), [(1, 5), (2, 2), (3, 14), (4, 0)])
 def test_no_right_memory_is_lost_and_few_get_other_words(number: int, most: int):
     right = [(case, told) for case in CASES if case["round"] == number for told in case["good"]]
     other = {told["content"]: why for case, told in right for why in reasons(case, told)}

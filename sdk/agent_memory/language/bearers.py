@@ -113,7 +113,7 @@ def _bearers(text: str, speaker: str) -> Iterator[tuple[Clause, str | None]]:
         while words[1:] and words[0] in _JOINING:
             words = words[1:]
         party = clause.party or (party_of(words) if words != clause.words else None)
-        behind = words[words.index(party) + 1 :][:1] if party in words else ()
+        behind = words[words.index(party) + 1 :][:_NEXT] if party in words else ()
         is_name = party == clause.owner and any(
             is_past(word) or word in OF_PEOPLE or word.endswith("n't") for word in behind
         )
@@ -132,6 +132,9 @@ def _bearers(text: str, speaker: str) -> Iterator[tuple[Clause, str | None]]:
         carried = bearer if called.isdisjoint(behind) else _OTHER  # "my boss Lorraine" has two names
         yield clause, bearer if is_plain else None
 
+
+_NEXT = 2
+"""Words behind a name of which one shows that a person is meant: "Samira already handed it in". A choice."""
 
 # --- possessions --------------------------------------------------------------------------------------------
 

@@ -305,6 +305,7 @@ _NOBODY = frozenset("here's there's that's what's it's who's where's how's let's
 _OF = frozenset("of de d' von di da van".split())
 _POSSESSIVES = frozenset("my our meiner unserer meinem unserem ma mon mes notre mi mis mia mio mijn minha meu".split())
 _AS_NAMES = frozenset([*SAME_KIN, "oma", "opa", "maman"])
+_BETWEEN = frozenset("already just also still never always really finally".split())
 _IS_BEHIND = frozenset(
     "a an the on in at not no been got getting going from very so too always never really also back still just".split()
 )
@@ -347,6 +348,8 @@ def _party(words: Sequence[str], part: str, *, joined: bool) -> tuple[str, str |
         second = next((word for word in words[2:6] if word in OF_PEOPLE), second)
     if joined and second in _CONCERNING and f"{first[:1].upper()}{first[1:]}" in part.split():  # "… and Eva about that"
         return first, first
+    if second in _BETWEEN:  # "Samira already handed it in"
+        second = next(iter(words[2:3]), "")
     is_name = first not in DAYS and first[:1].upper() + first[1:] in WORD.findall(part)[:1] and len(first) > 2
     is_verb = is_past(first) or first.endswith("ing")  # "Got promoted last week"
     if (

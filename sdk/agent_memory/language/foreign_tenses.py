@@ -97,10 +97,13 @@ def other_foreign_time(content: str, quoted: str, is_then: bool) -> str | None:
         for word in words:
             if word in _EVERY:
                 return f"nobody said {word}"
-    if is_then or not _STILL.isdisjoint(said) or not _says_now(content):
+    if is_then or not _says_now(content):
         return None
     parts = _nearest([clause for clause in CLAUSE.split(quoted) if len(words_of(clause)) > 1], content_words(words))
-    past = all(_is_imperfect(clause) or (over and _EARLIER.search(clause)) for clause in parts)
+    past = all(
+        _STILL.isdisjoint(words_of(clause)) and (_is_imperfect(clause) or (over and _EARLIER.search(clause)))
+        for clause in parts
+    )
     return "it was said of the past" if parts and past else None
 
 

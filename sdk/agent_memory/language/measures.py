@@ -156,7 +156,7 @@ _WORTH = {
     for word in words.split()
 }
 """The figure and unit that a word without a figure means."""
-_OCLOCK = linear(r"\b(\d{1,2}):00\b")
+_OCLOCK = linear(r"\b(\d{1,2})(?::00| uhr| ?h)\b")
 _SMALL = linear(r"\d{1,3}(?:\.\d)?")
 
 

@@ -271,7 +271,7 @@ _MOST_LINKS = 12
 
 def _turned_order(words: Sequence[str], quoted: str) -> str | None:
     """Finds "the dog bit Max" if Max bit the dog: the words before and after the verb were swapped."""
-    if not {"by", "and", "or"}.isdisjoint(words):
+    if not {"by", "and", "or", "if", "unless", "when", "because"}.isdisjoint(words):
         return None
     clauses = [words_of(clause) for clause in CLAUSE.split(quoted)]
     verbs = [(said, place, lemma(word)) for said in clauses for place, word in enumerate(said)]

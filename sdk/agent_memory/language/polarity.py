@@ -56,11 +56,13 @@ _DENYING = frozenset(
 _PAST = frozenset("used was were formerly previously past ex once früher war était era antes before".split())
 _ENDED = linear(
     r"\b(?:stopped|quit|gave up|given up|sworn off|swore off|refuses? to|refused to|avoid|avoids|cut out|we used to|"
-    r"i used to|no longer|aufgehört,? zu|weigere mich,? zu|dej[eé] de|dejado de|dejamos de|arrêté (?:de|d['’])|"
+    r"i used to|no longer|arrêté (?:le|la|les)|"
+    r"dejé (?:el|la|los|las)|aufgehört,? zu|weigere mich,? zu|dej[eé] de|dejado de|dejamos de|arrêté (?:de|d['’])|"
     r"cessé (?:de|d['’])|smesso di|parei de)\b\s*(?:(?:the|my|our|on|all)\s+)*(\p{L}*)",
     re.IGNORECASE,
 )
 """Ways to say that somebody no longer does something, with what it is."""
+_USED_TO = linear(r"\b(?:i|we|he|she|they|it|you) used to\b")
 HEDGES = frozenset(
     """might doubts doubt maybe perhaps could possibly probably considering considers consider considered thinking
     thinks thought think if would wonder wondering wonders unsure undecided hoping hopes hope hoped may plans
@@ -109,6 +111,7 @@ def added_not(content: str, said: str) -> str | None:
     plain, denied = _denied(said, NEGATORS | AGAINST)
     if _only_in_english(content, said):
         return 'nobody said "not"'
+    content = _SUBORDINATE.sub(", ", content)
     told, cut_short = telling(words_of(content)), _cut_short(said)
     if cut_short and told & cut_short:
         return None
@@ -134,6 +137,8 @@ def _only_in_english(content: str, said: str) -> bool:
     return not any(word in NEGATORS | AGAINST or word.startswith(_AS_NOT) for word in words)
 
 
+_SUBORDINATE = linear(r"\s(?:since|if|when|as|until)\s", re.IGNORECASE)
+"""Where the clause ends in which a "not" denies."""
 _AS_NOT = tuple(
     """kein nicht allerg alérg verb verw prohib interd vieta proib un in im des dés mal miss vege végé vega véga abge
     fehl falt manq manc ontbreek kaum apenas peine amper schlecht""".split()
@@ -207,6 +212,9 @@ def changed_polarity(content: str, quoted: str, said: str) -> str | None:
     if (NEGATORS | AGAINST | _PAST).isdisjoint(words) and _ENDED.search(content) is None:
         told = {stem(word) for word in words if len(word) > 2}
         told_of = [(frozenset(map(stem, words_of(one))), _ENDED.search(one) is not None) for one in sentences(quoted)]
+        closest = _closest(_told_parts(quoted), words, fewest=2) if "had" not in words else []
+        if closest and all(_USED_TO.search(" ".join(clause)) for clause in closest):
+            return 'it leaves out a "not"'
         for ended in map(stem, filter(None, _ENDED.findall(quoted))):
             shared = [(len(told & part), is_over) for part, is_over in told_of if ended in part]
             if shared and not max(shared)[1]:

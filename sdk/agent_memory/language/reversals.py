@@ -133,7 +133,7 @@ _PARTS = linear(
     re.IGNORECASE,
 )
 _WHOLE = linear(
-    r"\b(all|every|each|everyone|everybody|everything|always|alle|allen|jede[rsnm]?|immer|sämtliche|tous|toutes|toujours|chaque|"
+    r"\b(all|whole|entire|every|each|everyone|everybody|everything|always|alle|allen|jede[rsnm]?|immer|sämtliche|tous|toutes|toujours|chaque|"
     r"tod[oa]s|siempre|cada|tutt[ie]|sempre|ogni|altijd|iedereen|elke?)\b",
     re.IGNORECASE,
 )
@@ -148,7 +148,11 @@ _DAYS = frozenset(f"{day.casefold()}s" for day in DAY_NAMES) | frozenset("weeken
 def _made_whole(content: str, quoted: str) -> str | None:
     """Finds "all clients pay in cash" where most do, and "eats meat every day" where only at weekends."""
     words, said = words_of(content), words_of(quoted)
-    if not NEGATORS.isdisjoint(words) or _PARTS.search(content) or not _ONLY.isdisjoint(words):
+    if (
+        (not NEGATORS.isdisjoint(words) and NEGATORS.isdisjoint(said))
+        or _PARTS.search(content)
+        or not _ONLY.isdisjoint(words)
+    ):
         return None
     if not _ONLY.isdisjoint(said) and _DAILY.search(content) and not _DAILY.search(quoted):
         return "it was said of fewer days"

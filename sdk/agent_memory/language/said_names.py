@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from agent_memory.language.measures import is_unit
@@ -31,8 +32,11 @@ def unsaid_name(content: str, said: str) -> str | None:
     initials = _initials(said)
     known |= _written_out(content, initials) if initials else set()
     content = _HYPHENED.sub(lambda word: _joined_up(word[0]) if _joined_up(word[0]) in known else word[0], content)
+    nouns = _german_nouns(content)
     for name in names(content):
         plain = name.casefold()
+        if plain in nouns:
+            continue
         if (
             plain in known
             or plain in NO_NAMES
@@ -52,6 +56,24 @@ def unsaid_name(content: str, said: str) -> str | None:
             continue
         return f"nobody said {name}"
     return None
+
+
+def _german_nouns(text: str) -> set[str]:
+    """The words of a German text that are nouns and no names, by what stands before them: "die ältere Tochter"."""
+    if not _GERMAN.search(text):
+        return set()
+    return {word.casefold() for word in _NOUNS.findall(text)}
+
+
+_GERMAN = linear(
+    r"\b(?:der|die|das|den|dem|und|ist|hat|nicht|ein|eine|einen|wird|für|um|mit|auf|zu|nutzer|nutzerin)\b",
+    re.IGNORECASE,
+)
+_NOUNS = linear(
+    r"\b(?:[Dd](?:er|ie|as|en|em|es)|(?:[Kk]?[Ee]in|[Mm]ein|[Ss]ein|[Ii]hr|[Uu]nser)(?:e[rmns]?)?|[Bb]eide[nr]?|viele|zwei|drei|vier|zum|zur|"
+    r"beim|als)(?:\s\p{Ll}+e[rnms]?)?\s(\p{Lu}\p{Ll}+)"
+)
+"""A noun with an article, or with an adjective between: names have none in writing."""
 
 
 _LANGUAGES = [

@@ -81,7 +81,7 @@ def why_unsupported(
         or _two_scripts(content, said)
         or unsaid_name(undated, near)
         or of_other_turn(content, cited, ahead)
-        or _owner(content, heard)
+        or _owner(content, cited if any(turn.name for turn in heard) else heard)
         or (None if is_converse else _swapped(content, quoted, speaker))
         or changed_polarity(content, quoted, _spoken_in(_without_denied([*ahead, *cited])))
         or out_of_place(with_acronyms(content, quoted), quoted)
