@@ -1,5 +1,6 @@
 """The app as Microsoft's worker library indexes it: what the platform will be told."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -77,3 +78,22 @@ def test_a_host_that_cannot_start_says_why(tmp_path: Path):
     status, reason = start("--settings", str(tmp_path / "settings.json"))
     assert status == 1
     assert "settings.json cannot be read" in reason
+
+
+@pytest.mark.parametrize(("told", "recorded"), [({}, False), ({"AZURE_TRACING_ENABLED": "true"}, True)])
+def test_azures_sdks_record_spans_which_name_users_only_if_the_environment_says_so(
+    told: dict[str, str], recorded: bool
+):
+    code = """
+from azure.core.settings import settings
+settings.tracing_implementation = object  # as the worker does, by Azure Monitor's distribution
+before = settings.tracing_enabled()
+from azure_functions.app import build_app
+build_app()
+print(before, settings.tracing_enabled())
+"""
+    environment = os.environ | told
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == f"True {recorded}"
