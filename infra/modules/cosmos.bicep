@@ -49,7 +49,8 @@ resource account 'Microsoft.DocumentDB/databaseAccounts@2025-10-15' = {
       [{ locationName: location, failoverPriority: 0, isZoneRedundant: zoneRedundant }],
       twoRegions ? [{ locationName: secondaryLocation, failoverPriority: 1, isZoneRedundant: zoneRedundant }] : []
     )
-    enableAutomaticFailover: twoRegions
+    // The same with one region: Azure takes no change of the regions together with another one.
+    enableAutomaticFailover: true
     enableMultipleWriteLocations: false
     capabilities: concat(serverless ? [{ name: 'EnableServerless' }] : [], [
       { name: 'EnableNoSQLVectorSearch' }

@@ -141,6 +141,15 @@ FAULTS: dict[str, dict[str, tuple[str, str, str, str]]] = {
         "periodic backup": (COSMOS, "type: 'Continuous'", "type: 'Periodic'", "not backed up"),
         "key of one's own ignored": (COSMOS, "}, encryption)", "}, {})", "not encrypted with the key"),
     },
+    "a_region_can_be_added": {
+        "another setting with the region": (
+            COSMOS,
+            "enableAutomaticFailover: true",
+            "enableAutomaticFailover: twoRegions",
+            "enableAutomaticFailover is true instead of false",
+        ),
+        "no second region": (COSMOS, "!serverless && !empty(", "serverless && !empty(", "there is no second region"),
+    },
     "containers_are_the_libraries": {
         "partition key": (POLICIES, '"/thread_id"', '"/thread"', "partitionKey is"),
         "index policy": (POLICIES, "quantizedFlat", "flat", "indexingPolicy is"),

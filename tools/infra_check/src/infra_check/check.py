@@ -29,6 +29,7 @@ from infra_check.bicep_tokens import BicepError
 from infra_check.package import build, the_package_is_whole
 from infra_check.project import SCENARIOS, Project
 from infra_check.resource_rules import (
+    a_region_can_be_added,
     api_versions_are_known,
     containers_are_the_libraries,
     models_match_the_store,
@@ -61,6 +62,7 @@ RULES: tuple[Rule, ...] = (
     roles_are_granted,
     nothing_takes_keys,
     the_store_can_be_restored,
+    a_region_can_be_added,
     containers_are_the_libraries,
     models_match_the_store,
     private_means_private,

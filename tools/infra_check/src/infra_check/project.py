@@ -89,9 +89,16 @@ class Project:
             BicepError: if Azure would refuse it.
         """
         if scenario not in self._deployments:
-            parameters = NAMED | SCENARIOS[scenario]
-            self._deployments[scenario] = deploy(self.main.resolve(), self.templates, parameters)
+            self._deployments[scenario] = self.deployed(NAMED | SCENARIOS[scenario])
         return self._deployments[scenario]
+
+    def deployed(self, parameters: dict[str, Any]) -> Deployment:
+        """What is deployed with these parameters.
+
+        Raises:
+            BicepError: if Azure would refuse it.
+        """
+        return deploy(self.main.resolve(), self.templates, parameters)
 
     def parameter(self, scenario: str, name: str) -> Any:
         """The value of a plain parameter in a scenario."""

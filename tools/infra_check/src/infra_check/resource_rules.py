@@ -10,7 +10,7 @@ from typing import Any
 from agent_memory.settings import Environment
 from agent_memory.store.containers import ContainerSpec, container_specs
 from infra_check.bicep_evaluation import Deployed
-from infra_check.project import SCENARIOS, Project
+from infra_check.project import NAMED, SCENARIOS, Project
 
 # Generally available versions in which every property that the templates use is there. Cosmos DB has full-text indexes
 # from 2025-10-15 on; Flex Consumption's functionAppConfig came with 2023-12-01. Diagnostic settings have previews.
@@ -169,6 +169,24 @@ def the_store_can_be_restored(project: Project) -> Iterator[str]:
             key = project.parameter(scenario, "cosmosKeyVaultKeyUri")
             if properties.get("keyVaultKeyUri", "") != key:
                 yield f"{account.source}: the account is not encrypted with the key that is asked for"
+
+
+def a_region_can_be_added(project: Project) -> Iterator[str]:
+    """A second region changes nothing of the account beside its regions, because Azure refuses both at once."""
+    given = NAMED | SCENARIOS["autoscale"]
+    accounts = [
+        project.deployed(given | {"cosmosSecondaryLocation": region}).of_type("Microsoft.DocumentDB/databaseAccounts")[
+            0
+        ]
+        for region in ("", "elsewhere")
+    ]
+    before, after = (account.body["properties"] for account in accounts)
+    if before["locations"] == after["locations"]:
+        yield f"{accounts[1].source}: there is no second region"
+    for what, here, there in _differences(before, after):
+        if what != "locations":
+            now, then = json.dumps(there), json.dumps(here)
+            yield f"{accounts[1].source}: with a second region, {what} is {now} instead of {then}"
 
 
 def containers_are_the_libraries(project: Project) -> Iterator[str]:
