@@ -35,8 +35,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 MEASURED = Path(__file__).parents[1] / "sdk/agent_memory/scale/measured.json"
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
-ENOUGH = {"chat_capacity": 1_000_000, "instances": 1000}
-"""A quota of the model and instances that are no limit, to see the others."""
+ENOUGH = {"chat_capacity": 1_000_000, "embedding_capacity": 1_000_000, "instances": 1000}
+"""Quotas of the models and instances that are no limit, to see the others."""
 
 
 def deployment(users: int) -> Cloud:

@@ -73,9 +73,12 @@ class LongVectors:
     """Hashed words in as many numbers as the templates deploy; no number is short, as a model's are not."""
 
     model_id, dimensions = f"hashing-{DIMENSIONS}", DIMENSIONS
+    calls = 0
+    """How often any of them was called."""
 
     async def embed(self, texts: list[str]) -> Embedded:
         """Embeds texts in order."""
+        LongVectors.calls += 1
         return Embedded([self._vector(text) for text in texts], Usage(embedded_texts=len(texts)))
 
     def _vector(self, text: str) -> list[float]:
@@ -162,6 +165,7 @@ async def measure_work(users: int = 10, turns: int = 100) -> dict[str, Any]:
     costs: dict[str, Cost] = defaultdict(Cost)
     runs: dict[str, int] = defaultdict(int)
     marking = Cost()
+    before = LongVectors.calls
     async with opened() as (parts, client):
         activities: dict[str, Activity] = {
             name: _counted(name, activity, costs) for name, activity in parts.runtime.activities.items()
@@ -182,6 +186,7 @@ async def measure_work(users: int = 10, turns: int = 100) -> dict[str, Any]:
                     client.running = ""
                     done = {"request": given["request"], "counts": given["counts"]}
                     await costing(parts.starter(client).finish(workflow, done), marking)
+        embedded = LongVectors.calls - before
         reading: dict[str, Cost] = {"add": Cost(), "context": Cost()}
         for number in range(users):
             thread_scope = parts.memory.user(f"u{number}").thread("t0")
@@ -191,6 +196,7 @@ async def measure_work(users: int = 10, turns: int = 100) -> dict[str, Any]:
     total = users * turns
     return {
         "runs_per_100_turns": {name: round(100 * count / total, 2) for name, count in sorted(runs.items())},
+        "embedding_calls_per_100_turns": round(100 * embedded / total, 2),
         "runs": {name: costs[name].to_json(runs[name]) for name in sorted(runs)},
         "finish": marking.to_json(sum(runs.values())),
         "calls": {name: cost.to_json(users) for name, cost in reading.items()},
@@ -288,5 +294,6 @@ def figures_of(found: dict[str, Any], date: str) -> dict[str, Any]:
         "tokens_in_per_100_turns": found["tokens_per_100_turns"]["in"],
         "tokens_out_per_100_turns": found["tokens_per_100_turns"]["out"],
         "tokens_embedded_per_100_turns": EMBEDDED,
+        "embedding_calls_per_100_turns": work["embedding_calls_per_100_turns"],
         "model_calls_per_100_turns": found["tokens_per_100_turns"]["calls"],
     }

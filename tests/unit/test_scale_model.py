@@ -50,6 +50,17 @@ def test_a_feed_that_has_more_than_it_can_take_falls_behind_and_settings_move_th
     assert wide.hottest_partition_ru < of(1_000_000).hottest_partition_ru * 10
 
 
+def test_contexts_of_ten_thousand_users_need_more_requests_to_the_embedding_model_than_the_default_quota_has():
+    def used(contexts: float, capacity: int = 30) -> float:
+        cloud = Cloud(embedding_capacity=capacity)
+        found = estimate(Load(10_000, contexts_per_turn=contexts), cloud, measured(), prices())
+        return next(limit.used for limit in found.limits if limit.setting == "EMBEDDING_CAPACITY")
+
+    assert used(0.5) > 1 > used(0)
+    assert used(1) > used(0.5)
+    assert used(1, capacity=60) < 1
+
+
 def run(*words: str) -> tuple[int, str, str]:
     done = CliRunner().invoke(app, ["estimate", *words])
     return done.exit_code, done.stdout, done.stderr

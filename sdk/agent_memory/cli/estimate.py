@@ -54,6 +54,12 @@ def estimate(
     chat_capacity: Annotated[
         int, typer.Option("--chat-capacity", metavar="K", min=1, help="Quota of the chat model, 1,000 tokens a minute.")
     ] = 30,
+    embedding_capacity: Annotated[
+        int,
+        typer.Option(
+            "--embedding-capacity", metavar="K", min=1, help="Quota of the embedding model, 1,000 tokens a minute."
+        ),
+    ] = 30,
     dimensions: Annotated[
         int, typer.Option("--dimensions", metavar="N", min=1, max=4096, help="Length of a vector.")
     ] = 1536,
@@ -78,7 +84,7 @@ def estimate(
         raise typer.BadParameter("autoscale starts at 1000 RU/s; 0 means serverless", param_hint="--autoscale-ru")
     found = estimated(
         Load(users, turns_per_day, contexts, peak),
-        Cloud(autoscale_ru, instances, chat_capacity, scheduler, dimensions=dimensions),
+        Cloud(autoscale_ru, instances, chat_capacity, embedding_capacity, scheduler, dimensions=dimensions),
         measured(),
         prices(price_table),
     )
@@ -102,6 +108,7 @@ def _view(found: Estimate) -> RenderableType:
         "orchestrations a second": f"{found.orchestrations_a_second:g}, {found.durable_messages_a_second:g} messages",
         "instances of the function app": str(found.instances),
         "tokens of the chat model a minute": f"{found.tokens_a_minute:,.0f}",
+        "requests to the embedding model a minute": f"{found.embedding_requests_a_minute:,.0f}",
         "RU/s": ", ".join(f"{name} {value:,.0f}" for name, value in found.ru_a_second.items()),
         "RU/s of the hottest partition": f"{found.hottest_partition_ru:,.0f}",
         "GB after a month": ", ".join(f"{name} {size:,.1f}" for name, size in found.storage_gb.items()),

@@ -65,6 +65,8 @@ class Measured:
     tokens_in: float
     tokens_out: float
     tokens_embedded: float
+    embedding_calls: float
+    """Of background work; each context has one more."""
     model_calls: float
 
     def feed_seconds(self, threads: float, users: float, latency: float) -> float:
@@ -90,6 +92,7 @@ def measured() -> Measured:
         tokens_in=found["tokens_in_per_100_turns"] / 100,
         tokens_out=found["tokens_out_per_100_turns"] / 100,
         tokens_embedded=found["tokens_embedded_per_100_turns"] / 100,
+        embedding_calls=found["embedding_calls_per_100_turns"] / 100,
         model_calls=found["model_calls_per_100_turns"] / 100,
     )
 

@@ -34,6 +34,8 @@ SPARE = 1.25
 simulation of a fleet (benchmarks/fleet.py)."""
 QUEUE_OPERATIONS = 6.0
 """Operations on queues and tables for each message: put, get, delete, and three of the history. An assumption."""
+EMBEDDING_REQUESTS = 6.0
+"""Requests a minute to an embedding model for each thousand tokens a minute of its quota (Azure OpenAI quotas)."""
 TURN_KB, VECTOR_KB = 0.6, 17.0
 """Sizes of a stored turn, and of a memory or a chunk with a vector of 1,536 numbers (docs/operations.md)."""
 VECTORS_A_TURN = 1.2
@@ -65,6 +67,8 @@ class Cloud:
     """Highest RU/s of each container; 0: serverless."""
     instances: int = 40
     chat_capacity: int = 30
+    """Thousands of tokens a minute."""
+    embedding_capacity: int = 30
     """Thousands of tokens a minute."""
     scheduler: bool = False
     """Whether the Durable Task Scheduler keeps the orchestrations, and not the storage account."""
@@ -114,6 +118,7 @@ class Estimate:
     durable_messages_a_second: float
     instances: int
     tokens_a_minute: float
+    embedding_requests_a_minute: float
     storage_gb: dict[str, float]
     """After a month; vectors stay and grow by as much each month."""
     cost: dict[str, float]
@@ -151,6 +156,9 @@ class _Needs:
     messages: float
     instances: int
     tokens: float
+    embeddings: float
+    """Requests to the embedding model, a minute."""
+    embedded_tokens: float
 
     @property
     def leases(self) -> int:
@@ -179,6 +187,8 @@ def _needs(load: Load, cloud: Cloud, figures: Measured) -> _Needs:
         messages=(runs + _activities_a_turn(figures) * peak) * 2,
         instances=max(1, math.ceil((waiting + reading) * SPARE / ACTIVITIES_AT_ONCE)),
         tokens=(figures.tokens_in + figures.tokens_out) * peak * 60,
+        embeddings=(figures.embedding_calls + load.contexts_per_turn) * peak * 60,
+        embedded_tokens=figures.tokens_embedded * peak * 60,
     )
 
 
@@ -201,6 +211,7 @@ def estimate(load: Load, cloud: Cloud, figures: Measured, prices: Prices) -> Est
         durable_messages_a_second=round(needs.messages, 2),
         instances=needs.instances,
         tokens_a_minute=round(needs.tokens),
+        embedding_requests_a_minute=round(needs.embeddings, 1),
         storage_gb={name: round(size, 2) for name, size in needs.storage.items()},
         cost={item: round(value, 2) for item, value in _cost(load, cloud, figures, prices, needs).items()},
         limits=_limits(load, cloud, figures),
@@ -210,6 +221,7 @@ def estimate(load: Load, cloud: Cloud, figures: Measured, prices: Prices) -> Est
 
 _SETTINGS = {
     "chat model, tokens a minute": "CHAT_CAPACITY",
+    "embedding model, requests or tokens a minute": "EMBEDDING_CAPACITY",
     "change feed, turns a second a lease": "COSMOS_DB_AUTOSCALE_MAX_RU (more partitions, so more leases)",
     "instances of the function app": "MAXIMUM_INSTANCE_COUNT",
     "request units of a container": "COSMOS_DB_AUTOSCALE_MAX_RU",
@@ -227,6 +239,10 @@ def _shares(load: Load, cloud: Cloud, figures: Measured) -> dict[str, float]:
     }
     shares = {
         "chat model, tokens a minute": needs.tokens / (cloud.chat_capacity * 1000),
+        "embedding model, requests or tokens a minute": max(
+            needs.embeddings / EMBEDDING_REQUESTS, needs.embedded_tokens / 1000
+        )
+        / cloud.embedding_capacity,
         "change feed, turns a second a lease": needs.busy,
         "instances of the function app": needs.instances / cloud.instances,
         "request units of a container": max(needs.peak * value / most[name] for name, value in needs.units.items()),
@@ -359,6 +375,7 @@ def _assumptions(load: Load, cloud: Cloud, figures: Measured, prices: Prices) ->
         " units show only the order of magnitude; the cadence is that of the templates",
         "every turn of a batch of the change feed is of another user, which costs the most",
         f"{cloud.latency * 1000:g} ms for a request to the store, {cloud.model_seconds:g} s for a call of the model",
+        f"the embedding model takes {EMBEDDING_REQUESTS:g} requests a minute for each 1,000 tokens of its quota",
         f"{cloud.mode} throughput: {PARTITION_RU[cloud.mode]:,.0f} RU/s and {PARTITION_GB:g} GB a physical partition",
         f"an instance runs {ACTIVITIES_AT_ONCE} activities at a time, and {SPARE:g} run for each that is full;"
         f" a control queue of Durable carries {MESSAGES_A_QUEUE:g} messages a second (assumed)",
