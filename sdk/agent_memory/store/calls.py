@@ -19,6 +19,8 @@ from agent_memory.errors import AgentMemoryError, ConfigurationError, Conflict, 
 from agent_memory.telemetry import note_request
 
 _REFUSALS = frozenset({401, 403, 500, 503, 507})
+_BEHIND = 1002
+"""The substatus of a 404 that says nothing of a document: no replica has what the session has seen."""
 _TRANSIENT = frozenset({408, 410, 429, 449, 500, 502, 503, 504})
 _meter: ContextVar[list[float] | None] = ContextVar("request_units", default=None)
 
@@ -55,6 +57,8 @@ def translate(error: AzureError) -> AgentMemoryError:
         return StoreUnavailable(f"the store did not answer: {error}")
     status = error.status_code if isinstance(error, HttpResponseError) else None
     message = _message(str(getattr(error, "http_error_message", None) or error).split("\n", 1)[0])
+    if status == 404 and getattr(error, "sub_status", None) == _BEHIND:
+        return StoreUnavailable(f"the store has not yet what this process has seen: {message}")
     if status == 404:
         return NotFound(f"not in the store: {message}")
     if status in (409, 412):

@@ -32,7 +32,13 @@ def plan(engine: Engine, *rules: FaultRule, seed: int = 0) -> FaultPlan:
 
 @pytest.mark.parametrize(
     ("fault", "status", "substatus"),
-    [("throttle", 429, "3200"), ("gone", 410, "1002"), ("retry_with", 449, None), ("unavailable", 503, None)],
+    [
+        ("throttle", 429, "3200"),
+        ("gone", 410, "1002"),
+        ("behind", 404, "1002"),
+        ("retry_with", 449, None),
+        ("unavailable", 503, None),
+    ],
 )
 def test_what_a_client_is_answered(
     engine: Engine, container: ContainerProxy, fault: Any, status: int, substatus: str | None

@@ -25,11 +25,14 @@ from embedded_cosmos.operations import ITEM_OPERATIONS, OPERATIONS, Operation
 from embedded_cosmos.partition_map import RANGE_GONE
 from embedded_cosmos.rest import error_response
 
-Fault = Literal["throttle", "gone", "retry_with", "unavailable", "delay", "drop_before", "drop_after"]
+Fault = Literal["throttle", "gone", "behind", "retry_with", "unavailable", "delay", "drop_before", "drop_after"]
 
 _ERRORS: dict[Fault, CosmosError] = {
     "throttle": CosmosError(429, "TooManyRequests", "Request rate is large. (A fault of the plan.)", 3200),
     "gone": CosmosError(410, "Gone", "The partition key range is gone. (A fault of the plan.)", RANGE_GONE),
+    "behind": CosmosError(
+        404, "NotFound", "The read session is not available for the input session token. (A fault of the plan.)", 1002
+    ),
     "retry_with": CosmosError(449, "RetryWith", "Conflicting request to resource. (A fault of the plan.)"),
     "unavailable": CosmosError(503, "ServiceUnavailable", "Service is unavailable. (A fault of the plan.)"),
 }
@@ -44,9 +47,9 @@ class FaultRule:
     """When to inject which fault.
 
     Attributes:
-        fault: `throttle` 429, `gone` 410/1002, `retry_with` 449, `unavailable` 503, `delay`, or a connection that
-            breaks: `drop_before` the request is carried out, or `drop_after` it, so that a write is stored although
-            the client does not know.
+        fault: `throttle` 429, `gone` 410/1002, `behind` 404/1002 (no replica has what the session has seen),
+            `retry_with` 449, `unavailable` 503, `delay`, or a connection that breaks: `drop_before` the request is
+            carried out, or `drop_after` it, so that a write is stored although the client does not know.
         operations: The operations that it applies to; by default all on items.
         container: The container's id; by default any.
         every: Only every n-th of these requests.
