@@ -13,9 +13,19 @@ param turnTtlSeconds int = 2592000
 param embeddingDimensions int = 1536
 @description('Whether each user has an index of vectors of their own.')
 param vectorIndexForEachUser bool = true
+@description('Further paths of vectors, of the models that the store moves to: a list of { path, dimensions }. They stay for ever.')
+param moreVectors array = loadJsonContent('../more-vectors.json')
 
 var containers = loadJsonContent('containers.json')
 var options = autoscaleMaxRu == 0 ? {} : { autoscaleSettings: { maxThroughput: autoscaleMaxRu } }
+// What has vectors has the same ones; memories come first.
+var vectors = concat(
+  map(containers[0].vectors, vector => union(vector, { dimensions: embeddingDimensions })),
+  map(moreVectors, vector => union(containers[0].vectors[0], vector))
+)
+var vectorIndex = containers[0].resource.indexingPolicy.vectorIndexes[0]
+var vectorIndexes = map(vectors, vector => vectorIndexForEachUser ? union(vectorIndex, { path: vector.path }) : { path: vector.path, type: vectorIndex.type })
+var moreExcluded = map(moreVectors, vector => { path: '${vector.path}/*' })
 
 resource account 'Microsoft.DocumentDB/databaseAccounts@2025-10-15' existing = {
   name: accountName
@@ -37,8 +47,13 @@ resource container 'Microsoft.DocumentDB/databaseAccounts/sqlDatabases/container
     resource: union(
       item.resource,
       item.holdsTurns ? { defaultTtl: turnTtlSeconds } : {},
-      empty(item.vectors) || vectorIndexForEachUser ? {} : { indexingPolicy: { vectorIndexes: map(item.resource.indexingPolicy.vectorIndexes, index => { path: index.path, type: index.type }) } },
-      empty(item.vectors) ? {} : { vectorEmbeddingPolicy: { vectorEmbeddings: map(item.vectors, vector => union(vector, { dimensions: embeddingDimensions })) } }
+      empty(item.vectors) ? {} : {
+        indexingPolicy: {
+          excludedPaths: concat(item.resource.indexingPolicy.excludedPaths, moreExcluded)
+          vectorIndexes: vectorIndexes
+        }
+        vectorEmbeddingPolicy: { vectorEmbeddings: vectors }
+      }
     )
     options: options
   }

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from azure.cosmos.aio import ContainerProxy, DatabaseProxy
+from azure.cosmos.exceptions import CosmosHttpResponseError
 
 from agent_memory import AsyncMemory, Cadence, ConfigurationError
 from agent_memory.errors import ModelError
@@ -20,7 +21,8 @@ from agent_memory.processing.activities import run_workflow
 from agent_memory.processing.reembed import catch_up
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, SUMMARIES
-from agent_memory.store.embedding_model import read_identity
+from agent_memory.store.embedding_model import add_vector_path, read_identity
+from agent_memory.store.vectors import field_of
 
 
 class Other(HashingEmbeddings):
@@ -262,6 +264,28 @@ async def test_what_is_written_during_a_move_gets_both_vectors_with_the_write(tm
     await memory.reembed(target)
     assert (await memory.user("alice").get(made.id)).embedding_model == "other@512"
     await memory.close()
+
+
+async def test_an_account_that_lets_nobody_change_containers_is_given_the_path_by_its_template(tmp_path, monkeypatch):
+    async def refused(*_, **__):
+        raise CosmosHttpResponseError(status_code=403, message="cannot be authorized by AAD token in data plane")
+
+    memory = await filled(tmp_path / "m.db")
+    store, before = memory.runtime.store, await found(memory)
+    with monkeypatch.context() as patch:
+        patch.setattr(DatabaseProxy, "replace_container", refused)
+        with pytest.raises(ConfigurationError) as error:
+            await moving.reembed(store, Other())
+        said = str(error.value)
+        assert f'"path": "/{field_of("other@512")}", "dimensions": 512' in said
+        assert "infra/more-vectors.json" in said
+    await add_vector_path(store, field_of("other@512"), 512)  # as the template does
+    with monkeypatch.context() as patch:
+        patch.setattr(DatabaseProxy, "replace_container", refused)
+        assert (await moving.reembed(store, Other())).done
+    await memory.close()
+    async with AsyncMemory.local(tmp_path / "m.db", embedding_model=Other()) as again:
+        assert await found(again) == pytest.approx(before, abs=1e-5)
 
 
 async def test_a_text_that_the_new_model_refuses_stops_nothing(tmp_path):

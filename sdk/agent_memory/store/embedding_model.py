@@ -10,6 +10,7 @@ cannot contain.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from azure.cosmos import PartitionKey
@@ -107,18 +108,10 @@ async def add_vector_path(store: Store, field: str, dimensions: int) -> None:
         path = f"/{field}"
         if any(one["path"] == path for one in vectors["vectorEmbeddings"]):
             continue
-        first = vectors["vectorEmbeddings"][0]
-        index = next(one for one in indexing["vectorIndexes"] if one["path"] == first["path"])
-        excluded = {"path": f"{path}/*"}
+        embeddings, indexed = with_vector_path(vectors, indexing, path, dimensions)
         options: dict[str, Any] = {
-            "vector_embedding_policy": {
-                "vectorEmbeddings": [*vectors["vectorEmbeddings"], first | {"path": path, "dimensions": dimensions}]
-            },
-            "indexing_policy": indexing
-            | {
-                "excludedPaths": [*indexing["excludedPaths"], excluded],
-                "vectorIndexes": [*indexing["vectorIndexes"], index | {"path": path}],
-            },
+            "vector_embedding_policy": embeddings,
+            "indexing_policy": indexed,
             "default_ttl": properties.get("defaultTtl"),
             "full_text_policy": properties.get("fullTextPolicy"),
             "computed_properties": properties.get("computedProperties"),
@@ -131,7 +124,22 @@ async def add_vector_path(store: Store, field: str, dimensions: int) -> None:
                 key = PartitionKey(path=properties["partitionKey"]["paths"])
                 await store.database.replace_container(name, key, **kept)
         except ConfigurationError as error:
+            added = json.dumps({"path": path, "dimensions": dimensions})
             raise ConfigurationError(
-                f"the container {name} takes no second path for vectors ({error}); export this store and import it"
-                " into a new database that is opened with the new model"
+                f"the container {name} takes no second path for vectors ({error}). If the templates made it, no"
+                f" credential may change it: add {added} to infra/more-vectors.json, run `azd provision`,"
+                " and try again. Else export this store and import it into a new database that is opened with the new"
+                " model"
             ) from error
+
+
+def with_vector_path(vectors: Document, indexing: Document, path: str, dimensions: int) -> tuple[Document, Document]:
+    """The policies of vectors and of indexes, with one more path that is indexed like the first."""
+    first = vectors["vectorEmbeddings"][0]
+    index = next(one for one in indexing["vectorIndexes"] if one["path"] == first["path"])
+    more = {
+        "excludedPaths": [*indexing["excludedPaths"], {"path": f"{path}/*"}],
+        "vectorIndexes": [*indexing["vectorIndexes"], index | {"path": path}],
+    }
+    added = first | {"path": path, "dimensions": dimensions}
+    return {"vectorEmbeddings": [*vectors["vectorEmbeddings"], added]}, indexing | more

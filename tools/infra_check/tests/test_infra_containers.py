@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from agent_memory.store.client import Store
 from agent_memory.store.containers import TURNS, container_specs
 from embedded_cosmos import AsyncTransport, Engine
 from infra_check.project import Project
+from infra_check.resource_rules import containers_are_the_libraries
 
 SAID_BY_THE_LIBRARY = ("partitionKey", "indexingPolicy", "defaultTtl", "vectorEmbeddingPolicy", "fullTextPolicy")
 
@@ -68,3 +71,17 @@ def test_what_reconciliation_orders_by_is_indexed(project: Project):
     policy = templates_containers(project, "as it comes")["memories"]["resource"]["indexingPolicy"]
     assert {"path": "/*"} in policy["includedPaths"]
     assert not any(path["path"].startswith("/created_at") for path in policy["excludedPaths"])
+
+
+def test_a_model_that_the_store_moves_to_has_its_path_in_the_template(
+    broken: Callable[[str, str, str], Project], copied: Path
+):
+    path = "/embedding_1a2b3c4d"
+    moved = broken("infra/more-vectors.json", "[]", f'[{{"path": "{path}", "dimensions": 1024}}]')
+    resource = templates_containers(moved, "as it comes")["memories"]["resource"]
+    assert [index["path"] for index in resource["indexingPolicy"]["vectorIndexes"]] == ["/embedding", path]
+    assert {"path": f"{path}/*"} in resource["indexingPolicy"]["excludedPaths"]
+    assert [one["dimensions"] for one in resource["vectorEmbeddingPolicy"]["vectorEmbeddings"]] == [1536, 1024]
+    assert list(containers_are_the_libraries(moved)) == []
+    shifted = broken("infra/modules/containers.bicep", "excludedPaths, moreExcluded", "excludedPaths, []")
+    assert any("indexingPolicy is" in fault for fault in containers_are_the_libraries(shifted))

@@ -125,6 +125,11 @@ class Project:
         return dict(json.loads((self.root / "host.json").read_text(encoding="utf-8")))
 
     @cached_property
+    def more_vectors(self) -> list[dict[str, Any]]:
+        """The further paths of vectors that the templates give to containers."""
+        return list(json.loads((self.infra / "more-vectors.json").read_text(encoding="utf-8")))
+
+    @cached_property
     def pyproject(self) -> dict[str, Any]:
         """The configuration of Python's tools."""
         return tomllib.loads((self.root / "pyproject.toml").read_text(encoding="utf-8"))

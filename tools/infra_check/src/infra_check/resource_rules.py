@@ -9,6 +9,7 @@ from typing import Any
 
 from agent_memory.settings import Environment
 from agent_memory.store.containers import ContainerSpec, container_specs
+from agent_memory.store.embedding_model import with_vector_path
 from infra_check.bicep_evaluation import Deployed
 from infra_check.project import NAMED, SCENARIOS, Project
 
@@ -205,7 +206,7 @@ def containers_are_the_libraries(project: Project) -> Iterator[str]:
         for name in sorted(found.keys() ^ specs.keys()):
             yield f"{scenario}: container {name} is {'not the library' if name in found else 'missing'}"
         for name in sorted(found.keys() & specs.keys()):
-            expected = expected_container(specs[name], dimensions)
+            expected = expected_container(specs[name], dimensions, project.more_vectors)
             if not project.parameter(scenario, "vectorIndexForEachUser"):
                 for index in expected["indexingPolicy"].get("vectorIndexes", []):
                     del index["vectorIndexShardKey"]
@@ -216,15 +217,19 @@ def containers_are_the_libraries(project: Project) -> Iterator[str]:
                 yield f"{scenario}: container {name}: throughput is {found[name]['options']}, not {options}"
 
 
-def expected_container(spec: ContainerSpec, dimensions: int) -> dict[str, Any]:
-    """A container as the library provisions it, in the words of Azure's resource API."""
+def expected_container(spec: ContainerSpec, dimensions: int, more_vectors: list[dict[str, Any]]) -> dict[str, Any]:
+    """A container as the library provisions it and moves it on, in the words of Azure's resource API."""
     paths = list(spec.partition_key_paths)
+    vectors, indexing = spec.vector_policy(dimensions), spec.indexing_policy()
+    if vectors is not None:
+        for more in more_vectors:
+            vectors, indexing = with_vector_path(vectors, indexing, more["path"], more["dimensions"])
     made = {
         "id": spec.name,
         "partitionKey": {"paths": paths, "kind": "MultiHash" if len(paths) > 1 else "Hash", "version": 2},
-        "indexingPolicy": spec.indexing_policy(),
+        "indexingPolicy": indexing,
         "defaultTtl": spec.default_ttl,
-        "vectorEmbeddingPolicy": spec.vector_policy(dimensions),
+        "vectorEmbeddingPolicy": vectors,
         "fullTextPolicy": spec.full_text_policy(),
     }
     return {name: value for name, value in made.items() if value is not None}
