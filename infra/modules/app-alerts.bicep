@@ -9,47 +9,48 @@ param applicationInsightsId string
 @description('Recipients of the alerts.')
 param actionGroupIds array
 
+// A query sees its window alone, and makes one figure of it: bins would cut the window in two, and the figure with it.
 var rules = [
   {
     name: 'memory-dead-letters'
     description: 'A step gave up on some turns. memory.dead_letters() lists them; replay them when the cause is gone.'
     severity: 2
-    query: 'customMetrics | where name == "dead_letters" | summarize value = sum(valueSum) by bin(timestamp, 15m)'
+    query: 'customMetrics | where name == "dead_letters" | summarize value = sum(valueSum)'
     threshold: 0
   }
   {
     name: 'memory-change-feed-fails'
     description: 'The change-feed trigger keeps failing, so new turns are not processed.'
     severity: 1
-    query: 'customMetrics | where name == "change_feed_failures" | summarize value = sum(valueSum) by bin(timestamp, 15m)'
+    query: 'customMetrics | where name == "change_feed_failures" | summarize value = sum(valueSum)'
     threshold: 5
   }
   {
     name: 'memory-change-feed-lags'
     description: 'Turns waited for more than five minutes before they were counted.'
     severity: 2
-    query: 'customMetrics | where name == "change_feed_lag" | summarize value = max(valueMax) by bin(timestamp, 15m)'
+    query: 'customMetrics | where name == "change_feed_lag" | summarize value = max(valueMax)'
     threshold: 300
   }
   {
     name: 'memory-change-feed-behind'
     description: 'Maintenance, which looks every hour, found turns that the change-feed trigger had not counted after five minutes.'
     severity: 2
-    query: 'traces | where message has "were not counted by the change feed" | summarize value = count() by bin(timestamp, 15m)'
+    query: 'traces | where message has "were not counted by the change feed" | summarize value = count()'
     threshold: 0
   }
   {
     name: 'memory-recall-lags'
     description: 'What was said could not be found in the index for more than ten minutes.'
     severity: 3
-    query: 'customMetrics | where name == "write_to_recall" | summarize value = max(valueMax) by bin(timestamp, 15m)'
+    query: 'customMetrics | where name == "write_to_recall" | summarize value = max(valueMax)'
     threshold: 600
   }
   {
     name: 'memory-model-paused'
     description: 'A model keeps failing and was left alone again and again. Its turns wait; memory.health() says why.'
     severity: 2
-    query: 'customMetrics | where name == "model_pauses" | summarize value = sum(valueSum) by bin(timestamp, 15m)'
+    query: 'customMetrics | where name == "model_pauses" | summarize value = sum(valueSum)'
     threshold: 3
   }
   {

@@ -331,6 +331,7 @@ FAULTS: dict[str, dict[str, tuple[str, str, str, str]]] = {
         "one of several metrics": (WORKBOOK, 'in (\\"dead_letters', 'in (\\"letters', "the metric letters"),
         "dimension that nobody tells": (WORKBOOK, "agent_memory.step", "memory.step", "no code tells memory.step"),
         "message that nobody logs": (APP_ALERTS, "by the change feed", "by the feed", "no code logs"),
+        "window in pieces": (APP_ALERTS, "sum(valueSum)'", "sum(valueSum) by bin(timestamp, 15m)'", "cuts its window"),
         "alert that tells nobody": (APP_ALERTS, "actionGroups: actionGroupIds", "actionGroups: []", "nobody"),
     },
     "the_package_is_whole": {

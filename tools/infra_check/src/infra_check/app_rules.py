@@ -269,6 +269,8 @@ def alerts_watch_what_is_reported(project: Project) -> Iterator[str]:
     for rule in project.deployment("everything on").of_type("Microsoft.Insights/scheduledQueryRules"):
         if rule.body["properties"]["actions"]["actionGroups"] != [group.id for group in told]:
             yield f"{rule.source}: alert {rule.name} tells nobody"
+        if any("bin(" in criterion["query"] for criterion in rule.body["properties"]["criteria"]["allOf"]):
+            yield f"{rule.source}: alert {rule.name} cuts its window in two, where the bins begin"
 
 
 def _queries(project: Project) -> Iterator[tuple[str, str]]:
