@@ -19,9 +19,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from agent_memory.language.own_words import in_own_words
-from agent_memory.language.said_dates import Spoken
-from agent_memory.language.support import NOT_STATED, why_unsupported
+from agent_memory.language.grounding.own_words import in_own_words
+from agent_memory.language.grounding.said_dates import Spoken
+from agent_memory.language.grounding.support import NOT_STATED, why_unsupported
 from agent_memory.language.tasks import ExtractedMemory, TurnView
 from agent_memory.text.names import names
 from agent_memory.text.sentences import sentences

@@ -3,7 +3,7 @@
 import pytest
 
 from agent_memory import AsyncMemory
-from agent_memory.language.grounding import ground
+from agent_memory.language.grounding.ground import ground
 from agent_memory.language.tasks import Duplicates, FactView, ReconcileInput, ReconcileOutput
 
 WORDINGS = [

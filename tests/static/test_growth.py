@@ -30,9 +30,11 @@ from rich.console import Console
 
 from agent_memory.cli import terminal, views
 from agent_memory.errors import AgentMemoryError
-from agent_memory.language import answers, prompts, quotes, support
+from agent_memory.language import answers, prompts
 from agent_memory.language.answer_text import read_sections
-from agent_memory.language.corrections import corrected
+from agent_memory.language.grounding import quotes, support
+from agent_memory.language.grounding.corrections import corrected
+from agent_memory.language.grounding.said_dates import Spoken
 from agent_memory.language.hashing import embed_text
 from agent_memory.language.offline import reconcile
 from agent_memory.language.offline.archive import archive
@@ -41,7 +43,6 @@ from agent_memory.language.offline.extract import extract
 from agent_memory.language.offline.profile import profile
 from agent_memory.language.offline.summarize import summarize
 from agent_memory.language.requests import as_document
-from agent_memory.language.said_dates import Spoken
 from agent_memory.language.tasks import (
     EXTRACT,
     ArchiveInput,

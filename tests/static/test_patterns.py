@@ -37,7 +37,7 @@ PROOFS: dict[tuple[str, str], str] = {
     ("sdk/agent_memory/contract/endpoint.py", r"^    (\w+): (.*(?:\n {6,}.*)*)"): OURS,
     ("sdk/agent_memory/contract/endpoint.py", r"{(\w+)}"): OURS,
     ("sdk/agent_memory/contract/endpoint.py", r"^(Args|Attributes|Returns|Raises|Example):\n"): OURS,
-    ("sdk/agent_memory/language/quotes.py", r"\s+|\.{3}|…"): RUN,
+    ("sdk/agent_memory/language/grounding/quotes.py", r"\s+|\.{3}|…"): RUN,
     ("sdk/agent_memory/language/offline/kinds.py", r"[\w'-]+"): RUN,
     ("sdk/agent_memory/language/offline/statements.py", r"\S"): CLASS,
     (

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agent_memory.language.said_dates import Spoken
-from agent_memory.language.support import why_unsupported
+from agent_memory.language.grounding.said_dates import Spoken
+from agent_memory.language.grounding.support import why_unsupported
 
 SAID_AT = datetime(2026, 9, 2, 10, tzinfo=UTC)  # a Wednesday
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from agent_memory.language.grounding import ground
+from agent_memory.language.grounding.ground import ground
 from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOutput, TurnView
 
 PLACE = Path(__file__).parents[1] / "data/labelled/answers-forms.jsonl"

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from agent_memory.language.grounding import ground
-from agent_memory.language.said_dates import Spoken
-from agent_memory.language.support import why_unsaid
+from agent_memory.language.grounding.ground import ground
+from agent_memory.language.grounding.said_dates import Spoken
+from agent_memory.language.grounding.support import why_unsaid
 from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOutput, TurnView
 from agent_memory.screening.findings import find_instructions
 from agent_memory.text.folding import folded

@@ -2,8 +2,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agent_memory.language.grounding import ground
-from agent_memory.language.quotes import find_quote
+from agent_memory.language.grounding.ground import ground
+from agent_memory.language.grounding.quotes import find_quote
 from agent_memory.language.tasks import (
     Contradiction,
     Duplicates,

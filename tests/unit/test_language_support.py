@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_memory.language.said_dates import Spoken
-from agent_memory.language.support import why_unsaid, why_unsupported
+from agent_memory.language.grounding.said_dates import Spoken
+from agent_memory.language.grounding.support import why_unsaid, why_unsupported
 
 SAID_AT = datetime(2026, 3, 13, 9, tzinfo=UTC)
 CASES = [

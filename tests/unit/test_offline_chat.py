@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from agent_memory.errors import ModelError
-from agent_memory.language.grounding import ground
+from agent_memory.language.grounding.ground import ground
 from agent_memory.language.offline import OfflineChat
 from agent_memory.language.tasks import (
     EXTRACT,

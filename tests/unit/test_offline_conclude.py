@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from agent_memory.language.grounding import ground
+from agent_memory.language.grounding.ground import ground
 from agent_memory.language.offline import OfflineChat
 from agent_memory.language.tasks import (
     CONSOLIDATE,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from agent_memory.language.grounding import ground
+from agent_memory.language.grounding.ground import ground
 from agent_memory.language.offline.reconcile import reconcile
 from agent_memory.language.tasks import FactView, ReconcileInput, ReconcileOutput
 

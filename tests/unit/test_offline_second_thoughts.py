@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from agent_memory.language.corrections import revised
+from agent_memory.language.grounding.corrections import revised
 from agent_memory.language.offline.extract import extract
 from agent_memory.language.offline.reconcile import reconcile
 from agent_memory.language.tasks import ExtractedMemory, ExtractInput, FactView, ReconcileInput, TurnView

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agent_memory.language.own_words import in_own_words
-from agent_memory.language.said_dates import Spoken
-from agent_memory.language.support import why_unsupported
+from agent_memory.language.grounding.own_words import in_own_words
+from agent_memory.language.grounding.said_dates import Spoken
+from agent_memory.language.grounding.support import why_unsupported
 from agent_memory.language.tasks import ExtractedMemory, TurnView
 
 TUESDAY = datetime(2026, 11, 3, 10, tzinfo=UTC)

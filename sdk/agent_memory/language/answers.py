@@ -14,10 +14,10 @@ from typing import Any, Union, cast, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from agent_memory.language.answer_text import Json, ParsedJson, UnusableAnswer, parse_json, read_sections
-from agent_memory.language.conclusions import Ungrounded
 from agent_memory.language.custom import custom_kind
-from agent_memory.language.grounding import ground
-from agent_memory.language.quotes import find_evidence
+from agent_memory.language.grounding.conclusions import Ungrounded
+from agent_memory.language.grounding.ground import ground
+from agent_memory.language.grounding.quotes import find_evidence
 from agent_memory.language.schemas import free_form_fields, restore
 from agent_memory.language.tasks import (
     EXTRACT,

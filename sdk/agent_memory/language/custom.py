@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
-from agent_memory.language.conclusions import Ungrounded
+from agent_memory.language.grounding.conclusions import Ungrounded
+from agent_memory.language.grounding.said_dates import Spoken
+from agent_memory.language.grounding.support import why_unsaid
 from agent_memory.language.offline import OfflineChat
-from agent_memory.language.said_dates import Spoken
 from agent_memory.language.schemas import strict_schema
-from agent_memory.language.support import why_unsaid
 from agent_memory.language.tasks import Data, ExtractAndSummarizeInput, ExtractedMemory, ExtractInput, In, Out, Task
 from agent_memory.models import Extraction, FactKind
 from agent_memory.text.patterns import WORD

@@ -13,7 +13,7 @@ from pydantic import Field
 from agent_memory.errors import AgentMemoryError, ModelError
 from agent_memory.language.defaults import default_chat, default_embeddings
 from agent_memory.language.endpoints import QUESTION, ModelRefused
-from agent_memory.language.grounding import without_evidence
+from agent_memory.language.grounding.ground import without_evidence
 from agent_memory.language.roles import models_of, roles_off
 from agent_memory.language.service_chat import ServiceChat
 from agent_memory.language.service_embeddings import ServiceEmbeddings

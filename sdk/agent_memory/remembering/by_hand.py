@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any, get_args
 
 from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, NotFound
-from agent_memory.language.conclusions import Ungrounded
 from agent_memory.language.custom import fitted
-from agent_memory.language.polarity import words_of
+from agent_memory.language.grounding.conclusions import Ungrounded
+from agent_memory.language.grounding.polarity import words_of
 from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.models import CustomKind, FactKind, Memory, content_hash, iso, now
 from agent_memory.remembering import untold

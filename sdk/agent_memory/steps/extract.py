@@ -17,7 +17,7 @@ from agent_memory.calibration import calibration_of
 from agent_memory.errors import InvalidInput
 from agent_memory.forgetting.tombstones import Said, forgotten_after
 from agent_memory.language.custom import version_with
-from agent_memory.language.grounding import without_evidence
+from agent_memory.language.grounding.ground import without_evidence
 from agent_memory.language.tasks import EXTRACT, ExtractedMemory, ExtractInput, Vector
 from agent_memory.models import Memory, ProcessResult, Role, Source, Status, Turn, Usage, content_hash, iso, now
 from agent_memory.rules.keeping import make_room

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from agent_memory.language.measures import UNITS
+from agent_memory.language.grounding.measures import UNITS
 from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.lexicon import BE
 from agent_memory.language.offline.text import canon, canons, expand, openings, stem

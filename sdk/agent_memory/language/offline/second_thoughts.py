@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from agent_memory.language.corrections import corrected, first_clause, revised
+from agent_memory.language.grounding.corrections import corrected, first_clause, revised
 from agent_memory.language.offline import lexicon, statements
 from agent_memory.language.offline.grammar import parse
 from agent_memory.language.offline.text import Sentence, expand, straighten

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from agent_memory.language.measures import SCALES, UNITS
+from agent_memory.language.grounding.measures import SCALES, UNITS
 from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.text import canon
 from agent_memory.text import dates

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from agent_memory.language.said_dates import Spoken
-from agent_memory.language.support import why_unsaid
+from agent_memory.language.grounding.said_dates import Spoken
+from agent_memory.language.grounding.support import why_unsaid
 from agent_memory.language.tasks import Conclusion, FactView, Group, Insight, ReflectInput, ReflectOutput
 from agent_memory.text.figures import figures
 

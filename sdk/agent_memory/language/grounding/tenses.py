@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from agent_memory.language.clauses import content_words
-from agent_memory.language.foreign_tenses import other_foreign_time
+from agent_memory.language.grounding.clauses import content_words
+from agent_memory.language.grounding.foreign_tenses import other_foreign_time
+from agent_memory.language.grounding.polarity import NEGATORS, words_of
 from agent_memory.language.offline.text import stem as lemma
 from agent_memory.language.offline.verbs import is_past
-from agent_memory.language.polarity import NEGATORS, words_of
 from agent_memory.text.dates import DAY_NAMES, MONTH_NAMES
 from agent_memory.text.languages import ENGLISH_ALONE, is_foreign
 from agent_memory.text.people import KIN

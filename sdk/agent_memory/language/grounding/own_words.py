@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agent_memory.language.grounding.polarity import words_of
+from agent_memory.language.grounding.said_dates import has_two_readings
 from agent_memory.language.offline.context import moments, tidy, with_dates
 from agent_memory.language.offline.replies import question_of
-from agent_memory.language.polarity import words_of
-from agent_memory.language.said_dates import has_two_readings
 from agent_memory.language.tasks import ExtractedMemory, TurnView
 from agent_memory.text.folding import folded
 from agent_memory.text.patterns import linear

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from agent_memory.language.clauses import content_words
-from agent_memory.language.polarity import AGAINST, NEGATORS, words_of
-from agent_memory.language.said_dates import Spoken
+from agent_memory.language.grounding.clauses import content_words
+from agent_memory.language.grounding.polarity import AGAINST, NEGATORS, words_of
+from agent_memory.language.grounding.said_dates import Spoken
 from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import linear
 from agent_memory.text.sentences import sentences

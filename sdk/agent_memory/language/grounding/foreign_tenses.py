@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from agent_memory.language.clauses import content_words
+from agent_memory.language.grounding.clauses import content_words
+from agent_memory.language.grounding.polarity import CLAUSE, words_of
 from agent_memory.language.offline.foreign import is_over
-from agent_memory.language.polarity import CLAUSE, words_of
 from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import WORD, linear
 

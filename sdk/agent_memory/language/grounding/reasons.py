@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from agent_memory.language.clauses import content_words
+from agent_memory.language.grounding.clauses import content_words
+from agent_memory.language.grounding.polarity import CLAUSE, NEGATORS, words_of
 from agent_memory.language.offline.lexicon import BASE_OR_PAST
 from agent_memory.language.offline.text import canons
 from agent_memory.language.offline.verbs import is_past
-from agent_memory.language.polarity import CLAUSE, NEGATORS, words_of
 from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import linear
 from agent_memory.text.people import SAME_KIN

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from agent_memory.language.grounding.polarity import CLAUSE, HEDGES, NEGATORS, without_may, words_of
 from agent_memory.language.offline.text import stem as lemma
 from agent_memory.language.offline.verbs import is_past
-from agent_memory.language.polarity import CLAUSE, HEDGES, NEGATORS, without_may, words_of
 from agent_memory.text.dates import DAYS
 from agent_memory.text.patterns import WORD, linear
 from agent_memory.text.people import KIN, SAME_KIN

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from agent_memory.language.clauses import (
+from agent_memory.language.grounding.clauses import (
     OF_PEOPLE,
     OWN,
     PRONOUNS,
@@ -22,8 +22,8 @@ from agent_memory.language.clauses import (
     is_about_user,
     party_of,
 )
+from agent_memory.language.grounding.polarity import words_of
 from agent_memory.language.offline.verbs import is_past
-from agent_memory.language.polarity import words_of
 from agent_memory.text.dates import DAYS
 from agent_memory.text.languages import is_foreign
 from agent_memory.text.names import names

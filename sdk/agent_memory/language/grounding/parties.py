@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 
-from agent_memory.language.clauses import (
+from agent_memory.language.grounding.clauses import (
     ADDRESSING,
     OF_PEOPLE,
     PRONOUNS,
@@ -20,9 +20,9 @@ from agent_memory.language.clauses import (
     homes_of,
     is_about_user,
 )
+from agent_memory.language.grounding.polarity import CLAUSE, words_of
 from agent_memory.language.offline.text import stem as lemma
 from agent_memory.language.offline.verbs import is_past
-from agent_memory.language.polarity import CLAUSE, words_of
 from agent_memory.text.names import names
 from agent_memory.text.patterns import linear
 from agent_memory.text.people import KIN, SAME_KIN

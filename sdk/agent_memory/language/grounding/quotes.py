@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Sequence
 from functools import lru_cache
 
-from agent_memory.language.conclusions import Ungrounded
+from agent_memory.language.grounding.conclusions import Ungrounded
 from agent_memory.language.tasks import TurnView
 from agent_memory.text.folding import folded
 from agent_memory.text.patterns import WORD

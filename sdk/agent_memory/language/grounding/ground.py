@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
-from agent_memory.language.conclusions import Ungrounded, ground_conclusions, ground_insights
 from agent_memory.language.custom import ground_custom
-from agent_memory.language.moods import of_direct_speech
-from agent_memory.language.own_words import Reworded, in_own_words, stands_alone
-from agent_memory.language.polarity import changed_polarity, words_of
-from agent_memory.language.quotes import NO_QUOTE, NONE_FOUND, find_quote, find_tidied
-from agent_memory.language.said_dates import Spoken
-from agent_memory.language.support import NOT_STATED, why_unsaid, why_unsupported
+from agent_memory.language.grounding.conclusions import Ungrounded, ground_conclusions, ground_insights
+from agent_memory.language.grounding.moods import of_direct_speech
+from agent_memory.language.grounding.own_words import Reworded, in_own_words, stands_alone
+from agent_memory.language.grounding.polarity import changed_polarity, words_of
+from agent_memory.language.grounding.quotes import NO_QUOTE, NONE_FOUND, find_quote, find_tidied
+from agent_memory.language.grounding.said_dates import Spoken
+from agent_memory.language.grounding.support import NOT_STATED, why_unsaid, why_unsupported
 from agent_memory.language.tasks import (
     CitedText,
     ConsolidateInput,

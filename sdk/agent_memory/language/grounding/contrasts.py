@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable
 from itertools import pairwise
 
-from agent_memory.language.clauses import USER, content_words
-from agent_memory.language.polarity import NEGATORS, words_of
+from agent_memory.language.grounding.clauses import USER, content_words
+from agent_memory.language.grounding.polarity import NEGATORS, words_of
 from agent_memory.text.patterns import linear
 from agent_memory.text.people import KIN
 from agent_memory.text.stems import stem

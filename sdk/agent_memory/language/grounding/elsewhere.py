@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from agent_memory.language.clauses import content_words
-from agent_memory.language.polarity import telling, words_of
-from agent_memory.language.said_dates import Spoken
+from agent_memory.language.grounding.clauses import content_words
+from agent_memory.language.grounding.polarity import telling, words_of
+from agent_memory.language.grounding.said_dates import Spoken
 from agent_memory.text.dates import CALENDAR
 from agent_memory.text.names import names
 from agent_memory.text.patterns import WORD

@@ -13,23 +13,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
 
-from agent_memory.language.anchors import out_of_place
-from agent_memory.language.assents import not_agreed
-from agent_memory.language.bearers import of_other_bearer, of_other_owner
-from agent_memory.language.bounds import wrong_bound
-from agent_memory.language.clauses import USER
-from agent_memory.language.contrasts import contrasts, of_other_kin, of_relative
-from agent_memory.language.corrections import corrected
-from agent_memory.language.elsewhere import of_other_turn, refers_back
-from agent_memory.language.measures import unsaid_figures, with_digits, wrong_unit
-from agent_memory.language.moods import changed_mood, of_direct_speech
-from agent_memory.language.parties import of_another, of_bystander, of_speaker, turned_round
-from agent_memory.language.polarity import added_not, changed_polarity, words_of
-from agent_memory.language.reasons import other_reason
-from agent_memory.language.reversals import is_turned_comparison, reversed_sides
-from agent_memory.language.said_dates import Spoken, without_dates, years_since
-from agent_memory.language.said_names import NO_NAMES, unsaid_name, with_acronyms
-from agent_memory.language.tenses import other_time
+from agent_memory.language.grounding.anchors import out_of_place
+from agent_memory.language.grounding.assents import not_agreed
+from agent_memory.language.grounding.bearers import of_other_bearer, of_other_owner
+from agent_memory.language.grounding.bounds import wrong_bound
+from agent_memory.language.grounding.clauses import USER
+from agent_memory.language.grounding.contrasts import contrasts, of_other_kin, of_relative
+from agent_memory.language.grounding.corrections import corrected
+from agent_memory.language.grounding.elsewhere import of_other_turn, refers_back
+from agent_memory.language.grounding.measures import unsaid_figures, with_digits, wrong_unit
+from agent_memory.language.grounding.moods import changed_mood, of_direct_speech
+from agent_memory.language.grounding.parties import of_another, of_bystander, of_speaker, turned_round
+from agent_memory.language.grounding.polarity import added_not, changed_polarity, words_of
+from agent_memory.language.grounding.reasons import other_reason
+from agent_memory.language.grounding.reversals import is_turned_comparison, reversed_sides
+from agent_memory.language.grounding.said_dates import Spoken, without_dates, years_since
+from agent_memory.language.grounding.said_names import NO_NAMES, unsaid_name, with_acronyms
+from agent_memory.language.grounding.tenses import other_time
 from agent_memory.text.folding import folded
 from agent_memory.text.names import names
 from agent_memory.text.patterns import WORD, linear

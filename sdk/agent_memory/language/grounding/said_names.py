@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from agent_memory.language.measures import is_unit
+from agent_memory.language.grounding.measures import is_unit
 from agent_memory.text import dates
 from agent_memory.text.names import names
 from agent_memory.text.patterns import WORD, linear

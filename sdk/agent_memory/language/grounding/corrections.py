@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from agent_memory.language.measures import UNITS
-from agent_memory.language.polarity import NEGATORS, words_of
+from agent_memory.language.grounding.measures import UNITS
+from agent_memory.language.grounding.polarity import NEGATORS, words_of
 from agent_memory.text.calendar_words import with_english_calendar
 from agent_memory.text.dates import CALENDAR, MONTH_NAMES
 from agent_memory.text.figures import NUMBERS

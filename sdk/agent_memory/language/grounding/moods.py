@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from agent_memory.language.clauses import (
+from agent_memory.language.grounding.clauses import (
     OWN,
     PRONOUNS,
     SELF,
@@ -21,9 +21,9 @@ from agent_memory.language.clauses import (
     homes_of,
     is_about_user,
 )
+from agent_memory.language.grounding.polarity import HEDGES, without_may, words_of
 from agent_memory.language.offline.text import stem as lemma
 from agent_memory.language.offline.verbs import is_past
-from agent_memory.language.polarity import HEDGES, without_may, words_of
 from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import linear
 from agent_memory.text.sentences import sentences

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from itertools import combinations, pairwise
 
-from agent_memory.language.clauses import content_words
-from agent_memory.language.polarity import NEGATORS, words_of
+from agent_memory.language.grounding.clauses import content_words
+from agent_memory.language.grounding.polarity import NEGATORS, words_of
 from agent_memory.text.dates import DAY_NAMES
 from agent_memory.text.patterns import linear
 from agent_memory.text.sentences import sentences

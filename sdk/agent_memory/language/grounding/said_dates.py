@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from agent_memory.language.measures import UNITS, is_span_said, number_of
-from agent_memory.language.polarity import words_of
+from agent_memory.language.grounding.measures import UNITS, is_span_said, number_of
+from agent_memory.language.grounding.polarity import words_of
 from agent_memory.text import dates
 from agent_memory.text.calendar_words import with_english_calendar, with_english_near_times
 from agent_memory.text.patterns import WORD, linear

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agent_memory.language.polarity import HEDGES, NEGATORS, telling, without_may, words_of
+from agent_memory.language.grounding.polarity import HEDGES, NEGATORS, telling, without_may, words_of
 from agent_memory.text.figures import NUMBERS
 from agent_memory.text.patterns import WORD, linear
 from agent_memory.text.sentences import sentences

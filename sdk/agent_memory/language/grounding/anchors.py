@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from agent_memory.language.clauses import content_words, is_about_user
-from agent_memory.language.measures import is_unit, without_scales
-from agent_memory.language.polarity import CLAUSE, NEGATORS, words_of
-from agent_memory.language.reversals import is_turned_comparison
+from agent_memory.language.grounding.clauses import content_words, is_about_user
+from agent_memory.language.grounding.measures import is_unit, without_scales
+from agent_memory.language.grounding.polarity import CLAUSE, NEGATORS, words_of
+from agent_memory.language.grounding.reversals import is_turned_comparison
 from agent_memory.text.dates import CALENDAR, DAY_NAMES, MONTH_NAMES
 from agent_memory.text.figures import NUMBERS
 from agent_memory.text.names import names
