@@ -50,7 +50,7 @@ resource account 'Microsoft.DocumentDB/databaseAccounts@2025-10-15' = {
       twoRegions ? [{ locationName: secondaryLocation, failoverPriority: 1, isZoneRedundant: zoneRedundant }] : []
     )
     // The same with one region: Azure takes no change of the regions together with another one.
-    enableAutomaticFailover: true
+    enableAutomaticFailover: !serverless
     enableMultipleWriteLocations: false
     capabilities: concat(serverless ? [{ name: 'EnableServerless' }] : [], [
       { name: 'EnableNoSQLVectorSearch' }

@@ -144,7 +144,7 @@ FAULTS: dict[str, dict[str, tuple[str, str, str, str]]] = {
     "a_region_can_be_added": {
         "another setting with the region": (
             COSMOS,
-            "enableAutomaticFailover: true",
+            "enableAutomaticFailover: !serverless",
             "enableAutomaticFailover: twoRegions",
             "enableAutomaticFailover is true instead of false",
         ),
