@@ -89,11 +89,17 @@ def _subject(words: Sequence[str], speaker: str) -> str | None:
 
 
 def _is_same(bearer: str, subject: str, home: Clause, speaker: str) -> bool:
+    """Whether a clause may be about the subject of a claim, too; "they" may be anybody."""
     here = {SAME_KIN.get(bare, bare) for word in home.words for bare in [word.removesuffix("'s")]}
     if subject == speaker:
         behind = home.words[home.words.index(bearer) + 1 :] if bearer in home.words else home.words
         return bearer == speaker or not SELF.isdisjoint(behind)
-    return SAME_KIN.get(bearer, bearer) == subject or subject in here or bearer == _OTHER or not _WE.isdisjoint(here)
+    return (
+        SAME_KIN.get(bearer, bearer) == subject
+        or subject in here
+        or bearer == _OTHER
+        or not (_WE | {"they"}).isdisjoint(here)
+    )
 
 
 def _is_named(bearer: str, words: Sequence[str], speaker: str) -> bool:
@@ -129,7 +135,8 @@ def _bearers(text: str, speaker: str) -> Iterator[tuple[Clause, str | None]]:
             bearer = speaker
         elif is_past(words[0]) and not clause.begins:
             bearer = carried
-        carried = bearer if called.isdisjoint(behind) else _OTHER  # "my boss Lorraine" has two names
+        is_person = bearer in (None, _OTHER, speaker) or bearer in KIN
+        carried = _OTHER if not called.isdisjoint(behind) else bearer if is_person else None  # "my boss Lorraine"
         yield clause, bearer if is_plain else None
 
 
@@ -180,7 +187,17 @@ def _owners(words: Sequence[str], thing: str, speaker: str) -> Iterator[str | No
         ahead = words[at - 1] if at else ""
         if not _is_owner(ahead) and content_words([ahead]) and at > 1:
             ahead = words[at - 2]  # "my uncle's carpentry shop"
-        yield _owner_in(ahead, speaker) if _is_owner(ahead) else None
+        owner = _owner_in(ahead, speaker) if _is_owner(ahead) else None
+        passed_on = not _GAINED.isdisjoint(words[max(0, at - _BEFORE) : at]) or words[at + 2 : at + 4] in _WITH_US
+        yield None if passed_on or owner in _OURS else owner
+
+
+_GAINED = frozenset("adopted bought inherited got kept own rent rented".split())
+_WITH_US = (["with", "us"], ["with", "me"])
+_OURS = frozenset("team company family household class band club group department".split())
+"""Owners of whom the speaker is one: "my team's stand-up" is the user's, too."""
+_BEFORE = 5
+"""Words ahead of a thing among which one says that it has come to the speaker: "we adopted my late brother's dog"."""
 
 
 def _is_owner(word: str) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from agent_memory.language.grounding.conditions import on_condition
 from agent_memory.language.grounding.polarity import CLAUSE, HEDGES, NEGATORS, without_may, words_of
 from agent_memory.language.offline.text import stem as lemma
 from agent_memory.language.offline.verbs import is_past
@@ -97,8 +98,11 @@ def _parsed(text: str) -> Iterator[Clause]:
         surprised = asks and _SURPRISED.search(sentence) is not None
         frame = next((mood for mood, frame in _FRAMES.items() if frame.search(sentence)), None)
         mood, governed, verb = _mood("")
-        begins, conditional = True, bool(_CONDITION.search(sentence) and _WOULD_BE.search(sentence))
-        for joined, part in _parts(without_may(sentence)):
+        begins = True
+        parts = list(_parts(without_may(sentence)))
+        conditional = on_condition(parts)
+        for at, (gap, part) in enumerate(parts):
+            joined = gap in _AND
             words = words_of(part)
             while words and words[0] in _LEADING:
                 words = words[1:]
@@ -113,21 +117,21 @@ def _parsed(text: str) -> Iterator[Clause]:
             if frame or (mood is None and governs):
                 # "We might sell the car and the boat.", "Ich überlege, den Kurs abzubrechen."
                 mood, governed = frame or earlier, content_words(words)
-            if conditional and (words[0] in _IF or _WOULD_BE.search(part)) and mood not in _DOUBTED:
+            if at in conditional and mood not in _DOUBTED:
                 mood, governed = "conditional", content_words(words)
-            at = sentence if part in sentence[: len(part) + 3] else part
-            asked = surprised or (asks and _asks(at, words))
+            whole = sentence if part in sentence[: len(part) + 3] else part
+            asked = surprised or (asks and _asks(whole, words))
             yield Clause(tuple(words), content_words(words), mood, governed, verb, asked, party, owner, begins)
             begins = False
 
 
-def _parts(sentence: str) -> Iterator[tuple[bool, str]]:
-    """The clauses of a sentence, and whether an "and" joins each to the one before."""
-    at, joined = 0, False
+def _parts(sentence: str) -> Iterator[tuple[str, str]]:
+    """The clauses of a sentence, each with what joins it to the one before: a comma, or a word such as "and"."""
+    at, ahead = 0, ""
     for gap in CLAUSE.finditer(sentence):
-        yield joined, sentence[at : gap.start()]
-        at, joined = gap.end(), gap[0].casefold() in _AND
-    yield joined, sentence[at:]
+        yield ahead, sentence[at : gap.start()]
+        at, ahead = gap.end(), gap[0].casefold().strip()
+    yield ahead, sentence[at:]
 
 
 _AND = frozenset("and und et y e".split())
@@ -245,18 +249,6 @@ _FRAMES = {
 }
 """Beginnings that change the mood of a whole sentence."""
 _DOUBTED = ("supposed", "possible", "imagined", "ironic")
-_IF = frozenset("if unless wenn falls sofern si se s'il".split())
-_CONDITION = linear(
-    r"(?:^|[,;:(–—]\s*|\b(?:and|but|or|says?|said|so|then|cancel|(?:['’]ll|will|would|can)\s[^,.;!?]{1,40})\s)"
-    r"(?:if|unless|wenn|falls|sofern|si|se|s['’]il)\s",
-    re.IGNORECASE,
-)
-_WOULD_BE = linear(
-    r"(?:\b(?:will|would|won['’]t|can|could|that['’]s|we['’]d|i['’]d|werden?|wird|würden?|vais|va|allons|voy|vamos)\b|"
-    r"['’]ll\b|\p{L}+(?:rai|rons|ront|ré|remos|rán|remo|ranno)\b)",
-    re.IGNORECASE,
-)
-"""Consequences of a condition: they may not come about."""
 _SURPRISED = linear(r"^\W*(?:wait|hold on|hang on|hmm)\b\W+(?:so|then|does that mean)\b", re.IGNORECASE)
 """Beginnings of a question that has the order of a statement: "wait, so it moved to 3 pm?"."""
 _ASKING = linear(
@@ -389,6 +381,8 @@ _DETERMINERS = frozenset(
 )
 
 
+REPORTING = frozenset("says said thinks thought reckons claims finds found told tells sagt meint dice dit".split())
+"""What somebody does who tells of another."""
 OF_PEOPLE = frozenset(
     """is has was will can says lives works likes loves hates plays wants needs owns hat ist lebt wohnt arbeitet tiene
     vive trabaja est habite travaille lavora abita tem mora""".split()

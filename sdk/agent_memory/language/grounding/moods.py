@@ -214,7 +214,7 @@ def _marks(clause: Clause) -> frozenset[str]:
 _PERMITTED = frozenset("allowed permitted entitled eligible can cannot able permission licence license right".split())
 _CONDITIONS = frozenset(
     """if unless case depending provided pretends pretend novel story play film movie dream
-    when once otherwise condition conditional except wenn falls sofern si s'il only nur solo sólo
+    when once otherwise condition conditional except cuando quand quando wenn falls sofern si s'il only nur solo sólo
     seulement soltanto""".split()
 )
 """Words with which a claim may report what was only supposed, or made up."""

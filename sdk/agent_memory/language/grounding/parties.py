@@ -13,6 +13,7 @@ from agent_memory.language.grounding.clauses import (
     ADDRESSING,
     OF_PEOPLE,
     PRONOUNS,
+    REPORTING,
     SELF,
     Clause,
     clauses_of,
@@ -96,6 +97,8 @@ def of_bystander(content: str, cited: Sequence[str], speaker: str) -> str | None
         if home.party is None or home.party[:4] in named:
             return None
         behind = home.words[home.words.index(home.party) + 1 :] if home.party in home.words else home.words
+        if not REPORTING.isdisjoint(behind[:1]) and not SELF.isdisjoint(behind):
+            return None  # "Ben says my code is clever"
         own = SELF if home.party in PRONOUNS else SELF - _POSSESSIVES - (_ME if behind[:1] == ("who",) else frozenset())
         if not own.isdisjoint(behind):
             return None
@@ -137,7 +140,8 @@ def of_another(content: str, cited: Sequence[tuple[str, str]]) -> str | None:
         return None
     everything = frozenset(word for _, clause in known for word in clause.telling)
     beside = content_words([*people, *ADDRESSING])
-    mentioned = {SAME_KIN.get(word, word) for word in words_of(content)}
+    first, *others = words_of(content) or [""]
+    mentioned = {SAME_KIN.get(bare, bare) for bare in (first, *(word.removesuffix("'s") for word in others))}
     subject: str | None = None
     for part in CLAUSE.split(content):
         words = words_of(part)
@@ -187,7 +191,7 @@ def _subject(words: Sequence[str]) -> str | None:
 
 def _is_of_another(bearer: str | None, clause: Clause, subject: str) -> bool:
     words = {word.removesuffix("'s") for word in clause.words}
-    return bearer not in (None, subject) and subject not in words and _OPEN.isdisjoint(words)
+    return bearer not in (None, subject) and subject not in words and (_OPEN | _ME).isdisjoint(words)
 
 
 _I = frozenset("i i'm i've i'd i'll".split())
