@@ -26,6 +26,7 @@ FOR_A_SUBJECT = [
     "Skip the powershell variants, I'm on linux",
     "No more recipes with mushrooms please.",
 ]
+REACHED = ["You can message via Signal.", "You can only call in the mornings.", "You may call on Fridays."]
 NO_WISHES = [
     "Please answer in English this time.",
     "Write in Python a function that sorts a list",
@@ -45,6 +46,11 @@ def test_a_wish_about_the_form_of_answers_holds_for_all(text: str):
     found = wish(text)
     assert found is not None
     assert found.subject == ""
+
+
+@pytest.mark.parametrize("text", REACHED)
+def test_how_somebody_may_be_reached_is_a_wish(text: str):
+    assert wish(text) is not None
 
 
 @pytest.mark.parametrize("text", FOR_A_SUBJECT)

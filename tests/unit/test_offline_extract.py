@@ -238,6 +238,27 @@ def test_love_that_only_names_a_thing_and_a_refusal_of_the_moment_are_no_prefere
     assert not any(memory.kind == "preference" for memory in found(text))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I refuse to be called Bobby.",
+        "I refuse to believe in astrology.",
+        "I refuse to let my kids use TikTok.",
+        "The food I like is spicy Thai food.",
+        "I love has-been bands.",
+    ],
+)
+def test_a_lasting_refusal_and_what_one_likes_are_preferences(text: str) -> None:
+    assert [memory.kind for memory in found(text)] == ["preference"]
+
+
+@pytest.mark.parametrize(
+    "text", ["We move in Dec.", "I leave by end of Oct.", "I moved in Mar.", "We move in December."]
+)
+def test_a_move_is_kept_with_nothing_but_its_month(text: str) -> None:
+    assert [memory.content for memory in found(text)] == [text]
+
+
 def test_pasted_prose_without_an_end_is_no_memory() -> None:
     assert found("I moved " + "to Porto and back " * 60) == []
 
@@ -379,6 +400,12 @@ def test_a_weekday_that_the_talk_is_about_is_not_the_next_one() -> None:
         assert moments(weekly, WHEN) == ()
     for weekly in ("Ewa dragged me into Sunday morning yoga", "I missed his Thursday evening class"):
         assert moments(weekly, WHEN) == ()
+    assert moments("I booked a Monday morning flight", WHEN) == ()
+    assert [one.phrase for one in moments("I have a Tuesday appointment at 3", WHEN)] == ["Tuesday"]
+    assert len(moments("I'm free Monday, Tuesday and Thursday next week", WHEN)) >= 3
+    for name in ("My boss since Jan left is Olga", "I was in Mar del Plata"):
+        assert moments(name, WHEN) == ()
+    assert [one.phrase for one in moments("I've been sober since Jan", WHEN)] == ["Jan"]
     assert [moment.phrase for moment in moments("I arrive Monday, on Tuesday I fly on", WHEN)] == ["Monday", "Tuesday"]
     assert moments("We lost the case and paid the next week", WHEN) == ()
     assert len(moments("I will be away in the next week", WHEN)) == 1

@@ -45,6 +45,8 @@ CALENDAR = frozenset(name.lower() for name in (*MONTH_NAMES, *DAY_NAMES))
 _MONTH = rf"{plain_words(MONTHS)}\b(?:(?<!may)\.(?= ?\d))?"
 _FULL_MONTH = plain_words(MONTH_NAMES)
 _SHORT_MONTH = plain_words([name[:3] for name in MONTH_NAMES if name != "May"] + ["Sept"])
+_NO_NAME = r"(?! (?:de|del|is|was|has|had|left|came|went|quit|died|got|said|[a-z]+ed)\b)"
+"""What does not stand behind a short month, but behind a name: "since Jan left", "in Mar del Plata"."""
 _PART_OF_MONTH = "(?:early|late|mid|end of|beginning of|start of)"
 _DAY = rf"{plain_words(DAYS)}\b"
 _FULL_DAY = rf"(?:{plain_words(DAY_NAMES)}|tues?|thu(?:rs?)?|fri)\b"
@@ -95,7 +97,8 @@ _PATTERNS = (
     ),
     (
         "month",
-        rf"\b(?:(?:in|until|till|since|by)(?: (?:the )?{_PART_OF_MONTH})?|(?:the )?{_PART_OF_MONTH}) {_SHORT_MONTH}\b",
+        rf"\b(?:(?:in|until|till|since|by)(?: (?:the )?{_PART_OF_MONTH})?|(?:the )?{_PART_OF_MONTH}) {_SHORT_MONTH}\b"
+        rf"{_NO_NAME}",
     ),
     ("anchored", r"\b(?:the )?end of the (?:week|month|quarter|year)\b"),
     (

@@ -200,16 +200,32 @@ def _orders_when(text: str, condition: re.Match[str]) -> bool:
     named = order is not None and order[0].istitle()  # "If you like history, Italy is the place"
     if order is None or named or not _is_order(order[0]) or _SUBJECT_BEHIND.search(behind):
         return False
-    if _TOLD.search(condition["what"] or ""):
-        return False
     if is_of_answers(order[0]):
         return True
-    states = _STATES.search(ordered) or _ACTS.search(ordered)
-    return states is None and not _ANYBODY.search(condition[0])
+    if _TOLD.search(condition["what"] or ""):
+        return order[0].lower() in _OF_ACTS or _FORBIDS.search(ordered) is not None
+    if _ANYBODY.search(condition[0]):
+        return False
+    return order[0].lower() in _OF_ACTS or (_STATES.search(ordered) or _ACTS.search(ordered)) is None
 
 
-_ANYBODY = linear(r"^(?:when|if) you\b", re.I)
-"""How advice for anybody begins: "when you live above a bakery, …"."""
+_ANYBODY = linear(
+    r"^(?:when(?:ever)?|if) you(?:(?:'ve| have)? (?:ever|still|also|already|just|really|don't|do not|do|not))*"
+    r"(?:'d| (?:can|can't|cannot|could|would|need|have|haven't|has|want|wish|like|love|hate|prefer|know|feel|live|get"
+    r"|grow|wear|go|visit|come|keep|continue|decide|expect|try|use|encounter|experience|face|receive|enjoy|eat|drink"
+    r"|travel|work|it|find (?:that|it|yourself)|ask (?:them|him|her|people|someone|somebody|anyone|anybody|a|the))\b"
+    r"|(?:'re| are) (?:\w+ing|a|an|in|at|on|from|already|new|young|old|older|tired|lucky|interested)\b)",
+    re.I,
+)
+"""How advice for anybody begins: "when you live above a bakery, …". What an assistant does is no part of it."""
+_FORBIDS = linear(r"^(?:don't|do not|never) ", re.I)
+_OF_ACTS = frozenset(
+    """hold pause resume read print sort suggest recommend send forward run execute open close move push pull save log
+    book reserve schedule cancel postpone notify alert skip stop set turn mark delete remove create update fix test
+    commit merge deploy play mute order buy pay track text email message post publish file store copy highlight describe
+    compare correct rank group filter label tag hide play pick choose""".split()
+)
+"""Verbs of what an assistant does, which may have a plural behind them: "hold messages"."""
 _ACTS = linear(
     r"^[\w-]+ [\w-]*[a-rt-z]s(?:[.!]*$| (?:['\"]|(?:the|a|an|me|my|it|us|him|her|them|to|no|too|again)\b))", re.I
 )

@@ -21,7 +21,8 @@ _MANNERS = linear(
 )
 """Conditions of saying something, and not of what is said: "if you can", "if that's ok"."""
 _WOULD_BE = linear(
-    r"(?:\b(?:will|would|won['’]t|can\s|could|that['’]s\s(?:an?|another|it|over)|we['’]d|i['’]d|werden?|wird|würden?|(?:vais|va|allons)\s\p{L}+(?:er|ir|re)|(?:voy|va|vamos)\sa)\b|"
+    r"(?:\b(?:will|would|won['’]t|can\s|could|that['’]s\s(?:an?|another|it|over)|we['’]d|i['’]d|werden?|wird|würden?|"
+    r"(?:vais|va|allons)\s\p{L}+(?:er|ir|re)|(?:voy|va|vamos)\sa)\b|"
     r"['’]ll\b|\p{L}+(?:rai|rons|ront|ré|remos|rán|remo|ranno)\b)",
     re.IGNORECASE,
 )

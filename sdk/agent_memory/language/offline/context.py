@@ -49,6 +49,7 @@ _SPAN_OF_DAYS = linear(
     re.I,
 )
 """Days that come again: "Tuesday through Friday", "Monday, Wednesday, Friday"."""
+_OF_A_WEEK = bounded(r",? (?:of )?(?:this|next|the coming) week\b", re.I)
 _IS = bounded(r"\b(?:is|are|am) (?:[a-z]+(?:ed|en) )?(?:(?:due|on|in|at|by|until|till|from|for) ){0,2}$", re.I)
 """What stands before the time of something that is still to come: "my wife is due in February"."""
 _AT_ITS_END = bounded(r"(?:the )?(?:end of|late)\b", re.I)
@@ -61,6 +62,9 @@ _BEHIND_A_DAY = either("at in on of and or but to from before after is was will 
 _OF_A_DAY = bounded(rf" (?!{_BEHIND_A_DAY}\b)[a-z]", re.I)
 """Around a weekday that says which one of several things: "the Saturday market", "into Sunday morning yoga"."""
 _WEEKDAY = bounded(rf"^{plain_words(lexicon.WEEKDAYS)}(?: (?:morning|afternoon|evening|night))?$", re.I)
+_A = bounded(r"\ba\s$", re.I)
+_ONCE = bounded(rf" {either('appointment interview wedding party funeral exam surgery operation viewing deadline')}\b")
+"""What happens on one day only: "a Tuesday appointment"."""
 _THE = bounded(r"\bthe\s$", re.I)
 _NEAREST = 12
 """Sentences before a statement in which the date that the talk is about is looked for. A choice."""
@@ -79,7 +83,11 @@ def moments(text: str, said_at: datetime, nearest_first: Sequence[str] = ()) -> 
     near = _date_of_talk(nearest_first, said_at) if any(moment.phrase.startswith("the ") for moment in ahead) else None
     ahead = dates.find(text, said_at, "future", near)
     behind = {moment.start: moment for moment in dates.find(text, said_at, "past", near)}
-    again = [] if _MOVED.search(text) else [match.span() for match in _SPAN_OF_DAYS.finditer(text)]
+    again = (
+        []
+        if _MOVED.search(text)
+        else [match.span() for match in _SPAN_OF_DAYS.finditer(text) if not _OF_A_WEEK.match(text[match.end() :])]
+    )
     return tuple(
         _placed_in_time(text, moment, behind.get(moment.start, moment), said_at)
         for moment in ahead
@@ -93,8 +101,10 @@ def moments(text: str, said_at: datetime, nearest_first: Sequence[str] = ()) -> 
 
 def _is_of_a_day(text: str, moment: Moment) -> bool:
     """Whether a weekday only says which of several things is meant: "the Saturday market" may come every week."""
-    behind = _OF_A_DAY.match(text[moment.start + len(moment.phrase) :])
-    return bool(_WEEKDAY.match(moment.phrase) and behind and _WHOSE.search(text[: moment.start]))
+    before, behind = text[: moment.start], text[moment.start + len(moment.phrase) :]
+    if not (_WEEKDAY.match(moment.phrase) and _OF_A_DAY.match(behind) and _WHOSE.search(before)):
+        return False
+    return not (_A.search(before) and _ONCE.match(behind)) or _looks_back(_clause_at(text, moment.start))
 
 
 def _is_next_of_then(text: str, moment: Moment) -> bool:

@@ -304,7 +304,8 @@ def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *,
     subject = bool(_FIRST_PERSON.search(" ".join(plain.split()[:4])))
     has = clause.verb == "have" and clause.time == "now" and telling
     lasting = has or clause.verb in _LASTING or (clause.change and not over)
-    return bool(concrete) and (subject or dated) and (lasting or (particular and told))
+    moves = dated and clause.verb in {"move", "mov", "leav"}  # "we move in December" has no other word
+    return (bool(concrete) or moves) and (subject or dated) and (lasting or (particular and told))
 
 
 def _is_known(clause: Clause, *, changing: bool, dated: bool, telling: bool) -> bool:
