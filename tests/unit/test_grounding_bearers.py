@@ -298,6 +298,8 @@ def test_a_condition_of_another_clause_or_of_the_asking_is_none_of_the_fact(said
         ("Jonas broke the build again, so I reverted it", "The user reverted Jonas's commit as it broke the build."),
         ("Ben says my code is too clever. I like it that way", "The user likes clever code."),
         ("Things got worse before they got better, my son is fine now", "The user's son got better."),
+        ("my uncle's a pilot and I'm training to be one", "The user is training to be a pilot."),
+        ("Tenía dos gatos, ahora tengo uno", "El usuario tiene un gato."),
         ("my team's standup is at 9:15", "The user has a standup at 9:15."),
         ("my friend's dog stays with us on weekdays", "The user has a dog staying with them on weekdays."),
         ("We adopted my late brother's daughter", "The user has an adopted daughter."),

@@ -62,6 +62,8 @@ _STILL = frozenset(
     sinds""".split()
 )
 """Words with which something is so now."""
+_ONE = frozenset("uno una einen eine eins un une".split())
+"""What may stand for a thing of the clause ahead."""
 _ONCE = linear(
     r"\b(?:gestern|vorgestern|neulich|ayer|anoche|hier soir|l['’]autre jour|l['’]altro giorno|vorige week|"
     r"ieri|ontem|gisteren|stamattina|vanochtend)\b",
@@ -99,7 +101,10 @@ def other_foreign_time(content: str, quoted: str, is_then: bool) -> str | None:
                 return f"nobody said {word}"
     if is_then or not _says_now(content):
         return None
-    parts = _nearest([clause for clause in CLAUSE.split(quoted) if len(words_of(clause)) > 1], content_words(words))
+    clauses = [clause for clause in CLAUSE.split(quoted) if len(words_of(clause)) > 1]
+    if any(not _STILL.isdisjoint(one) and not _ONE.isdisjoint(one) for one in map(words_of, clauses)):
+        return None  # "tenía dos gatos, ahora tengo uno"
+    parts = _nearest(clauses, content_words(words))
     past = all(
         _STILL.isdisjoint(words_of(clause)) and (_is_imperfect(clause) or (over and _EARLIER.search(clause)))
         for clause in parts

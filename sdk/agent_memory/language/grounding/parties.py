@@ -153,9 +153,9 @@ def of_another(content: str, cited: Sequence[tuple[str, str]]) -> str | None:
         # "Jack works nights and Lucy the early shift" has one verb for both.
         verb = content_words(words[1:2]) if named else frozenset[str]()
         shared = [one for word in words for one in content_words([word]) - beside - verb if one in everything]
-        own = [clause.telling for bearer, clause in known if bearer == subject]
-        if any(len(stems.intersection(shared)) >= _KNOWN_WELL for stems in own):
-            continue  # "the kids play football and I coach the under-tens"
+        own = [clause for bearer, clause in known if bearer == subject]
+        if any(len(one.telling.intersection(shared)) >= _KNOWN_WELL or one.words[-1] in _STANDING_FOR for one in own):
+            continue  # "the kids play football and I coach the under-tens", "he's a pilot and I want to be one"
         for one in shared:
             holders = [(bearer, clause) for bearer, clause in known if one in clause.telling]
             if all(bearer not in mentioned and _is_of_another(bearer, clause, subject) for bearer, clause in holders):
@@ -164,6 +164,7 @@ def of_another(content: str, cited: Sequence[tuple[str, str]]) -> str | None:
 
 
 _SPEECH = linear(r"[\"“”„«]|(?:^|\s)['‘]\p{L}")
+_STANDING_FOR = frozenset("one ones it them that there".split())
 _KNOWN_WELL = 2
 """Words of a claim that its subject's own clause has, so that the rest may be what it is about. A choice."""
 
