@@ -341,6 +341,19 @@ def test_a_tale_that_mentions_health_does_not_stand_before_who_is_ill() -> None:
     assert output.personal[0] == "I have severe anxiety."
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I work as a senior data engineer at the Danish Meteorological Institute in Copenhagen, where I look after the "
+        "pipelines for radar data, which run on Kubernetes and Airflow.",
+        "I take 20 mg of atorvastatin every evening and 5 mg of ramipril every morning, and my next blood test is with "
+        "the doctor at the Karolinum, who knows my whole history very well.",
+    ],
+)
+def test_who_somebody_is_and_what_they_take_stays_at_whatever_length(text: str) -> None:
+    assert any(profile(ProfileInput(facts=[fact(text)])).model_dump().values())
+
+
 def test_a_long_tale_and_what_is_over_in_an_hour_are_no_lines() -> None:
     tale = "My neighbour Olek has a printer that " + "jams and hums and " * 8 + "nobody knows why."
     assert not any(profile(ProfileInput(facts=[fact(tale)])).model_dump().values())

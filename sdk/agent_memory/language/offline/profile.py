@@ -27,6 +27,10 @@ _VITAL = 0.75
 _LONGEST, _LONGEST_VITAL = 160, 100
 """Characters of a line, and of one that stands before others because it is about health; a longer statement is a tale
 that mentions it. Choices."""
+_STATED = linear(
+    r"^I(?:'m| am| (?:work|live|take|teach|study)) (?:an?|as|at|in|for|with|on|\d+ m[gl]|allergic)\b", re.I
+)
+"""How somebody says who they are or what they take, at whatever length."""
 _TROUBLED = linear(r"\b(?:ha(?:ve|s|d)|with|from) (?:\w+ )?(?:depression|anxiety)\b", re.I)
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -108,7 +112,7 @@ def _lasts(statement: Statement) -> bool:
     clause, plain = parse(text), expand(text)
     if kind == "procedural":
         return is_standing_order(text)
-    if len(text) > _LONGEST:
+    if len(text) > _LONGEST and not _STATED.match(text):
         return False
     if any(one.happens for one in statement.abroad) or (_is_dated(statement) and not _YEARLY.search(text)):
         return False
