@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from agent_memory.language.grounding.conditions import on_condition
 from agent_memory.language.grounding.said_dates import Spoken
 from agent_memory.language.grounding.support import why_unsupported
 
@@ -320,3 +321,8 @@ def test_a_thing_at_the_beginning_and_what_came_to_the_speaker_are_nobody_elses(
 )
 def test_a_condition_and_an_owner_still_count(said: str, content: str):
     assert why(content, said)
+
+
+def test_the_clauses_on_a_condition_are_found_in_linear_time():
+    parts = [(",", "if it rains"), (",", "we will go")] * 20_000
+    assert on_condition(parts) == set(range(len(parts)))

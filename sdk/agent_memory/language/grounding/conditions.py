@@ -36,16 +36,18 @@ def on_condition(parts: Sequence[tuple[str, str]]) -> set[int]:
     parts them: "I will retire, and if it sells we'll move" says of the first clause nothing.
     """
     would_be = [_WOULD_BE.search(part) is not None for _, part in parts]
+    last = max((at for at, is_one in enumerate(would_be) if is_one), default=-1)
     found: set[int] = set()
+    goes_on = False
     for at, (gap, part) in enumerate(parts):
         condition = _CONDITION.search(part)
-        if condition is None or _MANNERS.match(part[condition.end() :]):
-            continue
-        behind = {place for place in range(at + 1, len(parts)) if would_be[place]}
+        is_one = condition is not None and not _MANNERS.match(part[condition.end() :])
+        begins = condition is not None and is_one and not condition[1]
         if would_be[at]:
+            found |= {at} if is_one or goes_on else set()
+        elif begins and at < last:
             found.add(at)
-        elif behind and not condition[1]:
-            found |= {at, *behind}
-        elif at and would_be[at - 1] and gap == "," and not condition[1]:
+            goes_on = True
+        elif begins and at and would_be[at - 1] and gap == ",":
             found |= {at - 1, at}
     return found
