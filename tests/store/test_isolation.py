@@ -160,6 +160,26 @@ def test_a_query_that_cannot_be_confined_is_refused():
         queries.confined("SELECT * FROM root r", 1)
 
 
+def test_each_value_of_a_list_is_a_parameter_so_that_an_index_answers():
+    sql = "SELECT * FROM c WHERE c.id IN (@ids) AND (c.source_turn_ids[0] IN (@turns) OR c.n IN (1, 2)) AND c.at > @at"
+    text, parameters = queries.listed(sql, {"ids": ["a", "b", "c"], "turns": ["t"], "at": 1})
+    assert text == (
+        "SELECT * FROM c WHERE c.id IN (@ids_0, @ids_1, @ids_2, @ids_3)"
+        " AND (c.source_turn_ids[0] IN (@turns_0) OR c.n IN (1, 2)) AND c.at > @at"
+    )
+    assert parameters == {"ids_0": "a", "ids_1": "b", "ids_2": "c", "ids_3": "c", "turns_0": "t", "at": 1}
+
+
+def test_an_empty_list_holds_nothing_and_a_very_long_one_is_one_parameter():
+    sql = "SELECT * FROM c WHERE c.id IN (@ids)"
+    assert queries.listed(sql, {"ids": []})[0] == "SELECT * FROM c WHERE false"
+    many = [str(number) for number in range(1025)]
+    assert queries.listed(sql, {"ids": many}) == (
+        "SELECT * FROM c WHERE ARRAY_CONTAINS(@ids, c.id)",
+        {"ids": many},
+    )
+
+
 @pytest.mark.parametrize("bad", ["", "a/b", "__static__", "x" * 256, "a\nb"])
 async def test_ids_are_checked_at_the_edge(memory: AsyncMemory, bad: str):
     with pytest.raises(InvalidInput):

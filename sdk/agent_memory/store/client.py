@@ -322,6 +322,7 @@ class Store:
         if partition is not None:
             sql, parameters = _confined(sql, partition, parameters)
             options["partition_key"] = list(partition)
+        sql, parameters = queries.listed(sql, parameters)
         with into_container():
             pages = self.container(container).query_items(
                 sql,

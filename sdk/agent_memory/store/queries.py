@@ -1,4 +1,4 @@
-"""Every query that the toolkit sends, as text. Values are only ever parameters.
+"""Every query that the toolkit sends, as text. Values are only ever parameters; `listed` writes the lists out.
 
 A query over a user goes to the prefix of the partition key, one over a thread to the full key; `confined` adds the key
 to the condition too. Cross-partition queries have their own section; no method of a scope uses them.
@@ -6,10 +6,14 @@ to the condition too. Cross-partition queries have their own section; no method 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 from agent_memory.models import Memory, Turn
 from agent_memory.store.pages import ALL, Slice
+from agent_memory.text.patterns import linear
 
 
 def fields(*names: str) -> str:
@@ -61,24 +65,22 @@ NEW_TURN_IDS = (
     "SELECT c.id, c.role, c.created_at, c._ts FROM c WHERE c._ts >= @since AND NOT ARRAY_CONTAINS(@seen, c.id)"
 )
 ROLES_SINCE = "SELECT c.id, c.role, c.created_at FROM c WHERE c.created_at >= @since"
-TURNS_BY_ID = f"SELECT {TURN_FIELDS}, c._ts FROM c WHERE ARRAY_CONTAINS(@ids, c.id)"
+TURNS_BY_ID = f"SELECT {TURN_FIELDS}, c._ts FROM c WHERE c.id IN (@ids)"
 
 # Memories, of a user or of one of their threads.
 MEMORIES_BY_HASH = (
-    f"SELECT {MEMORY_FIELDS} FROM c WHERE ARRAY_CONTAINS(@hashes, c.content_hash) AND {NO_CHUNK} AND {ACTIVE}"
+    f"SELECT {MEMORY_FIELDS} FROM c WHERE c.content_hash IN (@hashes) AND {NO_CHUNK} AND {ACTIVE}"
     ' AND c.type != "document"'
 )
 MEMORY_BY_ID = f"SELECT {MEMORY_FIELDS}, c._etag FROM c WHERE c.id = @id AND c.type IN ({{types}})"
-MEMORIES_BY_ID = f"SELECT {MEMORY_FIELDS} FROM c WHERE c.type IN ({{types}}) AND ARRAY_CONTAINS(@ids, c.id)"
+MEMORIES_BY_ID = f"SELECT {MEMORY_FIELDS} FROM c WHERE c.type IN ({{types}}) AND c.id IN (@ids)"
 MADE_FROM = f"SELECT {MEMORY_FIELDS} FROM c WHERE c.type IN ({{types}}) AND ARRAY_CONTAINS(c.source_ids, @id)"
-SUPERSEDED_BY = f"SELECT {MEMORY_FIELDS} FROM c WHERE ARRAY_CONTAINS(@ids, c.superseded_by)"
-REPLACED_BY = (
-    "SELECT c.id, c.thread_id, c.supersede_reason, c.untold_since FROM c WHERE ARRAY_CONTAINS(@ids, c.superseded_by)"
-)
+SUPERSEDED_BY = f"SELECT {MEMORY_FIELDS} FROM c WHERE c.superseded_by IN (@ids)"
+REPLACED_BY = "SELECT c.id, c.thread_id, c.supersede_reason, c.untold_since FROM c WHERE c.superseded_by IN (@ids)"
 UNTOLD = f"SELECT {MEMORY_FIELDS}, c.untold_since FROM c WHERE IS_STRING(c.untold_since)"
 UNTOLD_THREADS = "SELECT DISTINCT VALUE c.thread_id FROM c WHERE IS_STRING(c.untold_since)"
 TOLD = "SELECT VALUE c.id FROM c WHERE IS_NULL(c.untold_since)"
-SUMMARISED = 'SELECT VALUE c.thread_id FROM c WHERE c.type = "summary" AND ARRAY_CONTAINS(@threads, c.thread_id)'
+SUMMARISED = 'SELECT VALUE c.thread_id FROM c WHERE c.type = "summary" AND c.thread_id IN (@threads)'
 SUMMARIES_TOLD = (
     'SELECT VALUE c.thread_id FROM c WHERE c.type = "summary"'
     " AND EXISTS(SELECT VALUE t FROM t IN c.told_ids WHERE ARRAY_CONTAINS(@ids, t))"
@@ -90,10 +92,9 @@ NEWEST_FACTS = (
 REPLACED_FACTS = (
     f'SELECT {MEMORY_FIELDS} FROM c WHERE c.type = "fact" AND IS_STRING(c.superseded_by) AND IS_STRING(c.valid_to)'
 )
-CONTENTS = "SELECT c.id, c.thread_id, c.content, c.quote, c.created_at FROM c WHERE ARRAY_CONTAINS(@ids, c.id)"
+CONTENTS = "SELECT c.id, c.thread_id, c.content, c.quote, c.created_at FROM c WHERE c.id IN (@ids)"
 STANDING = (
-    "SELECT c.id, c.thread_id, c.content, c.superseded_by, c.supersede_reason FROM c"
-    f" WHERE ARRAY_CONTAINS(@ids, c.id) AND {USABLE}"
+    f"SELECT c.id, c.thread_id, c.content, c.superseded_by, c.supersede_reason FROM c WHERE c.id IN (@ids) AND {USABLE}"
 )
 RECORDED_SINCE = (
     f"SELECT TOP @limit {MEMORY_FIELDS}, c.embedding FROM c"
@@ -174,8 +175,7 @@ USER_TALK = (
     " AND c.metadata.position >= @since AND c.embedding_model = @model"
 )
 PIECES_OF_DOCUMENTS = (
-    f'SELECT {MEMORY_FIELDS}, c._etag FROM c WHERE c.type = "document"'
-    " AND ARRAY_CONTAINS(@documents, c.metadata.document_id)"
+    f'SELECT {MEMORY_FIELDS}, c._etag FROM c WHERE c.type = "document" AND c.metadata.document_id IN (@documents)'
 )
 FACTS_OF_DOCUMENT = (
     'SELECT VALUE c.id FROM c WHERE c.type = "fact" AND ARRAY_CONTAINS(c.tags, "document")'
@@ -192,7 +192,7 @@ NEWEST_DEAD_LETTER = f"SELECT TOP 1 c.step, c.error, c.created_at {_DEAD_LETTERS
 TOMBSTONES = 'SELECT * FROM c WHERE c.type = "tombstone" AND c.at >= @since'
 TOMBSTONES_OF_TURNS = (
     "SELECT c.at, c.turn, c.said, c.place FROM c WHERE c.type = 'tombstone'"
-    " AND (ARRAY_CONTAINS(@turns, c.turn) OR ARRAY_CONTAINS(@said, c.said) OR IS_DEFINED(c.place))"
+    " AND (c.turn IN (@turns) OR c.said IN (@said) OR IS_DEFINED(c.place))"
 )
 _FORGETTING = 'c.type IN ("forgetting", "forgetting_in_parts")'
 FORGETTINGS = f"SELECT c.id, c.user_id, c.popped FROM c WHERE {_FORGETTING}"
@@ -211,7 +211,7 @@ NEAREST_OF_ALL = (
 ROLES_OF_CHUNKS_SINCE = (
     f"SELECT c.source_turn_ids[0] AS id, c.source AS role, c.created_at FROM c WHERE {CHUNK} AND c.created_at >= @since"
 )
-CHUNKS_OF_TURNS = f"SELECT {MEMORY_FIELDS} FROM c WHERE {CHUNK} AND ARRAY_CONTAINS(@turns, c.source_turn_ids[0])"
+CHUNKS_OF_TURNS = f"SELECT {MEMORY_FIELDS} FROM c WHERE {CHUNK} AND c.source_turn_ids[0] IN (@turns)"
 TURNS_OF_CHUNKS = f"SELECT c.thread_id, c.source_turn_ids[0] AS turn FROM c WHERE {CHUNK}"
 WORDS_OF_CHUNKS = (
     "SELECT c.thread_id, c.source_turn_ids[0] AS turn, c.quote,"
@@ -238,7 +238,7 @@ OF_TYPES = "SELECT * FROM c WHERE ARRAY_CONTAINS(@types, c.type)"
 TURNS_UP_TO = "SELECT c.id, c.created_at, c._ts FROM c WHERE c.created_at <= @end"
 TURN_KEYS = "SELECT c.id, c.thread_id FROM c"
 TURN_BY_ID = f"SELECT {TURN_FIELDS} FROM c WHERE c.id = @id"
-IDS_THAT_EXIST = "SELECT VALUE c.id FROM c WHERE ARRAY_CONTAINS(@ids, c.id)"
+IDS_THAT_EXIST = "SELECT VALUE c.id FROM c WHERE c.id IN (@ids)"
 SOME_OF_ALL = "SELECT TOP @limit c.id, c.thread_id, c.type FROM c"
 TYPES = "SELECT VALUE c.type FROM c"
 ERASURES = "SELECT VALUE c.of FROM c"
@@ -253,7 +253,7 @@ ACCOUNTS = (
 
 # Counters.
 THREAD_COUNTERS = 'SELECT * FROM c WHERE c.type = "counter"'
-_OF_THREADS = "ARRAY_CONTAINS(@threads, c.thread_id)"
+_OF_THREADS = "c.thread_id IN (@threads)"
 COUNTERS_OF = f'SELECT * FROM c WHERE c.type IN ("counter", "user_counter") AND {_OF_THREADS}'
 
 # Overviews.
@@ -349,6 +349,37 @@ def confined(sql: str, levels: int) -> str:
     where = (head if ordered else rest).removeprefix(" WHERE ")
     key = " AND ".join(_KEY[:levels])
     return f"{select}{_FROM} WHERE {key}{f' AND ({where})' if where else ''}{ordered}{order if ordered else ''}"
+
+
+_LISTED = linear(r"(?P<operand>c\.[\w.\[\]]+) IN \(@(?P<name>\w+)\)")
+_MOST_LISTED = 1024
+"""Values that are written out; the service takes 6,000."""
+
+
+def listed(sql: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The query with a parameter for each value of a list in `c.id IN (@ids)`, and its parameters.
+
+    An index answers `IN`. Nothing says that it answers `ARRAY_CONTAINS(@ids, c.id)`, which reads a list of the query
+    and not of the document; without it, each context would read all documents of its user. Values are repeated up to
+    a power of two, so that few texts differ.
+    """
+    if " IN (@" not in sql:
+        return sql, dict(parameters)
+    given = dict(parameters)
+
+    def written(match: re.Match[str]) -> str:
+        operand, name = match["operand"], match["name"]
+        values = list(parameters[name])
+        if not values:
+            return "false"
+        if len(values) > _MOST_LISTED:
+            return f"ARRAY_CONTAINS(@{name}, {operand})"
+        given.pop(name, None)
+        values += values[-1:] * ((1 << (len(values) - 1).bit_length()) - len(values))
+        given.update((f"{name}_{number}", value) for number, value in enumerate(values))
+        return f"{operand} IN ({', '.join(f'@{name}_{number}' for number in range(len(values)))})"
+
+    return _LISTED.sub(written, sql), given
 
 
 def memories(*, types: bool, superseded: bool, as_of: bool, condition: str = "true", part: Slice = ALL) -> str:

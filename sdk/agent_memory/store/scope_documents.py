@@ -145,10 +145,7 @@ _FIELDS = dict.fromkeys(
         *WINDOW_FIELDS,
     ]
 )
-_SQL = (
-    f"SELECT {queries.fields(*_FIELDS)} FROM c"
-    " WHERE ARRAY_CONTAINS(@ids, c.id) AND ARRAY_CONTAINS(@threads, c.thread_id)"
-)
+_SQL = f"SELECT {queries.fields(*_FIELDS)} FROM c WHERE c.id IN (@ids) AND c.thread_id IN (@threads)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ def found_near(where: str, *, links: bool = False, worded: int = 0) -> str:
 
 def found_by_ids(where: str, *, links: bool = False) -> str:
     """Memories by id (`@ids`) as a search reads them, with their cosine."""
-    return f"SELECT {found_fields(links=links)}, {FOUND_COSINE} FROM c WHERE ARRAY_CONTAINS(@ids, c.id) AND {where}"
+    return f"SELECT {found_fields(links=links)}, {FOUND_COSINE} FROM c WHERE c.id IN (@ids) AND {where}"
 
 
 def _nearest(fields: str, where: str) -> str:
@@ -266,7 +266,7 @@ def chunks_around(where: str, spans: int, *, similarity: bool, linked: int = 0, 
     to_them = "".join(f" OR ARRAY_CONTAINS(c.near_ids, @linked{i})" for i in range(linked))
     cosine = f", {FOUND_COSINE}" if similarity else ""
     return (
-        f"SELECT {found_fields(links=links)}{cosine} FROM c WHERE (ARRAY_CONTAINS(@ids, c.id){to_them}{stretches})"
+        f"SELECT {found_fields(links=links)}{cosine} FROM c WHERE (c.id IN (@ids){to_them}{stretches})"
         f" AND NOT ARRAY_CONTAINS(@known, c.id) AND {CHUNK} AND {where}"
     )
 
@@ -286,7 +286,7 @@ def chunks_that_tell(figures: int) -> str:
     return (
         "SELECT c.id, c.thread_id, c.content, c.quote, c.source_turn_ids, c.near_ids FROM c"
         f" WHERE {CHUNK} AND c.created_at < @end"
-        f" AND (ARRAY_CONTAINS(@turns, c.source_turn_ids[0]) OR (c.thread_id = @thread AND ({said})))"
+        f" AND (c.source_turn_ids[0] IN (@turns) OR (c.thread_id = @thread AND ({said})))"
     )
 
 
