@@ -326,3 +326,19 @@ def test_a_condition_and_an_owner_still_count(said: str, content: str):
 def test_the_clauses_on_a_condition_are_found_in_linear_time():
     parts = [(",", "if it rains"), (",", "we will go")] * 20_000
     assert on_condition(parts) == set(range(len(parts)))
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong", "right"),
+    [
+        (
+            "I used to work at Siemens and now I work at Bosch",
+            "The user works at Siemens.",
+            "The user works at Bosch.",
+        ),
+        ("I used to live in Porto, now I live in Lisbon", "The user lives in Porto.", "The user lives in Lisbon."),
+    ],
+)
+def test_what_is_over_is_not_what_follows_in_the_same_words(said: str, wrong: str, right: str):
+    assert why(wrong, said) == 'it leaves out a "not"'
+    assert why(right, said) is None

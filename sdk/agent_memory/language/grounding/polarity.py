@@ -211,14 +211,15 @@ def changed_polarity(content: str, quoted: str, said: str) -> str | None:
             return f"nobody said {denying}"
     if (NEGATORS | AGAINST | _PAST).isdisjoint(words) and _ENDED.search(content) is None:
         told = {stem(word) for word in words if len(word) > 2}
-        told_of = [(frozenset(map(stem, words_of(one))), _ENDED.search(one) is not None) for one in sentences(quoted)]
-        closest = _closest(_told_parts(quoted), words, fewest=2) if "had" not in words else []
+        parts = _told_parts(quoted)
+        told_of = [(content, _ENDED.search(" ".join(part)) is not None) for part, content in parts.items()]
+        closest = _closest(parts, words, fewest=2) if "had" not in words else []
         if closest and all(_USED_TO.search(" ".join(clause)) for clause in closest):
             return 'it leaves out a "not"'
         for ended in map(stem, filter(None, _ENDED.findall(quoted))):
-            shared = [(len(told & part), is_over) for part, is_over in told_of if ended in part]
+            shared = [(len(telling(words) & part), is_over) for part, is_over in told_of if ended in part]
             if shared and not max(shared)[1]:
-                continue  # "I used to play the cello, my daughter plays the viola"
+                continue  # "I used to work at Siemens and now I work at Bosch"
             if any(one == ended or (len(one) > 3 and ended.startswith(one)) for one in told):
                 return 'it leaves out a "not"'
     if NEGATORS.isdisjoint(words) and (AGAINST | {"only"}).isdisjoint(
