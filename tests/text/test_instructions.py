@@ -29,6 +29,8 @@ from agent_memory.text.instructions import standing_instruction
         ("Is it possible to keep the heating at 19 degrees permanently?", ""),
         ("Set Radio Nova as my favourite station.", ""),
         ("Can you always answer in French when I ask about grammar?", "grammar"),
+        ("Assume readers will know SQL by default", ""),
+        ("Ensure tests can run offline from now on", ""),
         ("When I sound tired, suggest a walk.", "sound tired"),
         ("When you answer, give examples first", ""),
         ("Whenever you change the wiki, tag the editors", "change the wiki"),

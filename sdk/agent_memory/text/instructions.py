@@ -71,6 +71,8 @@ _STATES = linear(
     re.I,
 )
 """A verb behind its subject states something: "Standup is at ten from now on", "Jules reads the drafts"."""
+_ASSUMES = linear(rf"^{POLITE}(?:assume|ensure|presume|suppose)\b", re.I)
+"""Orders that a whole statement follows: "Assume users will be in UTC by default"."""
 _CONDITION = linear(
     r"\b(?:when(?:ever)?|if|(?:every|each|any) ?time) (?:i|we|you)\b(?P<what>[^.;!?,]*)"
     r"|\b(?:immer wenn|jedes mal,? wenn|wenn|sooft) (?:ich|wir|du)\b(?P<de>[^.;!?,]*)"
@@ -163,7 +165,7 @@ def standing_instruction(sentence: str) -> Instruction | None:
 def _ordered(text: str) -> str | None:
     """The verb of an order that is to last; None if there is none."""
     match = _FIRST.search(text) or _AFTER.search(text)
-    if match is None and not _STATES.search(text):
+    if match is None and (not _STATES.search(text) or _ASSUMES.search(text)):
         match = _ANYWHERE.search(text)
     if match is None:
         match = _BEHIND_VERB.search(text)
