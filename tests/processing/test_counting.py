@@ -14,7 +14,7 @@ from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.processing.intake import Batch, count_batch, due_by_turns, due_user_work
-from agent_memory.store import queries
+from agent_memory.store import queries, query_text
 from agent_memory.store.client import Store
 from agent_memory.store.containers import COUNTER, TURNS
 from agent_memory.store.documents import Document, create
@@ -199,7 +199,7 @@ async def test_a_store_of_an_earlier_version_gets_its_totals_when_turns_come(mem
     )
     with asked_meanwhile() as requests:
         await count(memory, await turns(store, "bob", ["b"], ts=3000))
-    assert queries.confined(queries.THREAD_COUNTERS, 1) not in [query for _, _, query, *_ in requests]
+    assert query_text.confined(queries.THREAD_COUNTERS, 1) not in [query for _, _, query, *_ in requests]
     assert await total(memory, "bob") == 22
 
 

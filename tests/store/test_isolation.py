@@ -9,7 +9,7 @@ from store_requests import ignore_keys
 from agent_memory import AsyncMemory
 from agent_memory.errors import InvalidInput, NotFound
 from agent_memory.scopes import AsyncThreadScope, AsyncUserScope, UserStep
-from agent_memory.store import queries
+from agent_memory.store import query_text
 
 SECRET = "the launch code is 4711"
 
@@ -151,18 +151,18 @@ async def test_a_thread_shows_no_other_thread(memory: AsyncMemory):
     ],
 )
 def test_a_query_to_a_key_says_so_in_its_condition(sql: str, confined: str):
-    assert queries.confined(sql, 1) == confined
-    assert queries.confined(sql, 2) == confined.replace("@user_id", "@user_id AND c.thread_id = @thread_id", 1)
+    assert query_text.confined(sql, 1) == confined
+    assert query_text.confined(sql, 2) == confined.replace("@user_id", "@user_id AND c.thread_id = @thread_id", 1)
 
 
 def test_a_query_that_cannot_be_confined_is_refused():
     with pytest.raises(ValueError, match="cannot be confined"):
-        queries.confined("SELECT * FROM root r", 1)
+        query_text.confined("SELECT * FROM root r", 1)
 
 
 def test_each_value_of_a_list_is_a_parameter_so_that_an_index_answers():
     sql = "SELECT * FROM c WHERE c.id IN (@ids) AND (c.source_turn_ids[0] IN (@turns) OR c.n IN (1, 2)) AND c.at > @at"
-    text, parameters = queries.listed(sql, {"ids": ["a", "b", "c"], "turns": ["t"], "at": 1})
+    text, parameters = query_text.listed(sql, {"ids": ["a", "b", "c"], "turns": ["t"], "at": 1})
     assert text == (
         "SELECT * FROM c WHERE c.id IN (@ids_0, @ids_1, @ids_2, @ids_3)"
         " AND (c.source_turn_ids[0] IN (@turns_0) OR c.n IN (1, 2)) AND c.at > @at"
@@ -170,11 +170,18 @@ def test_each_value_of_a_list_is_a_parameter_so_that_an_index_answers():
     assert parameters == {"ids_0": "a", "ids_1": "b", "ids_2": "c", "ids_3": "c", "turns_0": "t", "at": 1}
 
 
+def test_a_list_that_the_query_reads_elsewhere_too_is_still_sent():
+    sql = "SELECT * FROM c WHERE c.id IN (@ids) AND NOT ARRAY_CONTAINS(@ids, c.of)"
+    text, parameters = query_text.listed(sql, {"ids": ["a"]})
+    assert text == "SELECT * FROM c WHERE c.id IN (@ids_0) AND NOT ARRAY_CONTAINS(@ids, c.of)"
+    assert parameters == {"ids_0": "a", "ids": ["a"]}
+
+
 def test_an_empty_list_holds_nothing_and_a_very_long_one_is_one_parameter():
     sql = "SELECT * FROM c WHERE c.id IN (@ids)"
-    assert queries.listed(sql, {"ids": []})[0] == "SELECT * FROM c WHERE false"
+    assert query_text.listed(sql, {"ids": []})[0] == "SELECT * FROM c WHERE false"
     many = [str(number) for number in range(1025)]
-    assert queries.listed(sql, {"ids": many}) == (
+    assert query_text.listed(sql, {"ids": many}) == (
         "SELECT * FROM c WHERE ARRAY_CONTAINS(@ids, c.id)",
         {"ids": many},
     )

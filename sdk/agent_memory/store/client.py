@@ -21,7 +21,7 @@ from azure.cosmos.exceptions import CosmosBatchOperationError
 from agent_memory.errors import AgentMemoryError, ConfigurationError, Conflict, InvalidInput, NotFound, StoreUnavailable
 from agent_memory.models import now
 from agent_memory.portal import Owner
-from agent_memory.store import queries
+from agent_memory.store import queries, query_text
 from agent_memory.store.calls import into_container, record, refuses_writes, translated
 from agent_memory.store.containers import COUNTER, MEMORIES, TURNS, container_specs
 from agent_memory.store.documents import Document, Operation
@@ -39,7 +39,7 @@ MARK_ID = "memories_mark"
 def _confined(sql: str, partition: Sequence[str], parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """A query that names its user (and thread) in its condition too, and its parameters."""
     within = dict(zip(("user_id", "thread_id"), partition, strict=False))
-    return queries.confined(sql, len(partition)), {**parameters, **within}
+    return query_text.confined(sql, len(partition)), {**parameters, **within}
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +314,7 @@ class Store:
     ) -> list[Any]:
         """All rows of a query over one partition, a prefix of the partition key, or (None) the whole container.
 
-        A query over a key names the key in its condition too (`queries.confined`). Give parameters by name, without
+        A query over a key names the key in its condition too (`query_text.confined`). Give parameters by name, without
         the `@`. Vectors are those of the parameter `model`, else of the store's model.
         """
         options: dict[str, Any] = {}
@@ -322,7 +322,7 @@ class Store:
         if partition is not None:
             sql, parameters = _confined(sql, partition, parameters)
             options["partition_key"] = list(partition)
-        sql, parameters = queries.listed(sql, parameters)
+        sql, parameters = query_text.listed(sql, parameters)
         with into_container():
             pages = self.container(container).query_items(
                 sql,
