@@ -34,8 +34,8 @@ from agent_memory.text.terms import says_something
 _NO_NAMES = QUESTION_WORDS | CALENDAR | {"user", "agent", "assistant", "system", "tool"}
 """First names that are no sure names: "will" and "May", and the roles of speakers without a name."""
 _ASKING = frozenset("what which who whom whose when where why how did does".split())
-"""An English question has one of these. German "was", "hat" and "so" do not count: a question
-with few other words would pass for English."""
+"""An English question has one of these. German "was", "hat" and "so" do not count: a question with few other words
+would pass for English."""
 _VERBS = {"does": "do", "is": "am", "has": "have"} | {
     verb: verb for verb in "did do was had can could would will should are were".split()
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 KIN = frozenset(
     """sister brother mother father mom mum mam dad wife husband son daughter kid kids child children baby partner
     fiancé
@@ -32,3 +34,8 @@ SAME_KIN = {
     for word in words.split()
 }
 """Other English words for the same kin."""
+
+
+def plain_kin(words: Iterable[str]) -> set[str]:
+    """The words without a possessive ending, each relative under one name: "mum's" is "mother"."""
+    return {SAME_KIN.get(bare, bare) for bare in (word.removesuffix("'s") for word in words)}

@@ -27,7 +27,7 @@ from agent_memory.language.offline.verbs import is_past
 from agent_memory.text.dates import DAYS
 from agent_memory.text.languages import is_foreign
 from agent_memory.text.names import names
-from agent_memory.text.people import KIN, SAME_KIN
+from agent_memory.text.people import KIN, SAME_KIN, plain_kin
 
 _JOINING = frozenset("if unless when because that wenn falls weil dass si que quand se".split())
 _I = frozenset(
@@ -53,10 +53,7 @@ def of_other_bearer(content: str, cited: Sequence[tuple[str, str]], speaker: str
     known = [found for name, text in cited for found in _bearers(text, name)]
     if subject is None or subject not in {speaker, *KIN, *people, *(bearer for _, bearer in known)}:
         return None
-    said = {
-        SAME_KIN.get(bare, bare) for clause, _ in known for word in clause.words for bare in [word.removesuffix("'s")]
-    }
-    if subject in KIN and subject not in said:
+    if subject in KIN and all(subject not in plain_kin(clause.words) for clause, _ in known):
         return None  # "moeder" is "mother"
     told = content_words(words) - content_words([subject, speaker])
     most, homes = homes_of(told, [clause for clause, _ in known])
@@ -90,7 +87,7 @@ def _subject(words: Sequence[str], speaker: str) -> str | None:
 
 def _is_same(bearer: str, subject: str, home: Clause, speaker: str) -> bool:
     """Whether a clause may be about the subject of a claim, too; "they" may be anybody."""
-    here = {SAME_KIN.get(bare, bare) for word in home.words for bare in [word.removesuffix("'s")]}
+    here = plain_kin(home.words)
     if subject == speaker:
         behind = home.words[home.words.index(bearer) + 1 :] if bearer in home.words else home.words
         return bearer == speaker or not SELF.isdisjoint(behind)
@@ -104,7 +101,7 @@ def _is_same(bearer: str, subject: str, home: Clause, speaker: str) -> bool:
 
 def _is_named(bearer: str, words: Sequence[str], speaker: str) -> bool:
     """Whether a claim speaks of the bearer, too."""
-    told = {SAME_KIN.get(bare, bare) for word in words for bare in [word.removesuffix("'s")]}
+    told = plain_kin(words)
     return SAME_KIN.get(bearer, bearer) in told or (bearer == speaker and "user" in told)
 
 

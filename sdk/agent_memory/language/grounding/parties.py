@@ -26,7 +26,7 @@ from agent_memory.language.offline.text import stem as lemma
 from agent_memory.language.offline.verbs import is_past
 from agent_memory.text.names import names
 from agent_memory.text.patterns import linear
-from agent_memory.text.people import KIN, SAME_KIN
+from agent_memory.text.people import KIN, SAME_KIN, plain_kin
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
 
@@ -141,7 +141,7 @@ def of_another(content: str, cited: Sequence[tuple[str, str]]) -> str | None:
     everything = frozenset(word for _, clause in known for word in clause.telling)
     beside = content_words([*people, *ADDRESSING])
     first, *others = words_of(content) or [""]
-    mentioned = {SAME_KIN.get(bare, bare) for bare in (first, *(word.removesuffix("'s") for word in others))}
+    mentioned = plain_kin(others) | {SAME_KIN.get(first, first)}
     subject: str | None = None
     for part in CLAUSE.split(content):
         words = words_of(part)
