@@ -36,5 +36,5 @@ def test_a_store_that_never_opened_ends_the_command_with_an_error(tmp_path: Path
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as served:
             assert served.stderr is not None
             said = served.stderr.readline() if status else b""
-            served.communicate(timeout=60)
+            served.communicate(timeout=300)
         assert (served.returncode, b"cannot open" in said) == (status, bool(status))
