@@ -65,6 +65,15 @@ def test_a_weekday_may_be_shortened(said, day):
     assert why_unsupported("Marta's gym day is Tuesday", told, [Spoken(told, SAID_AT, "Marta")]) is not None
 
 
+@pytest.mark.parametrize("said", ["Four oh double one", "four four one nine", "one  two triple seven"])
+def test_a_number_may_be_dictated_digit_by_digit(said):
+    digits = {"Four oh double one": "4011", "four four one nine": "4419", "one  two triple seven": "12777"}[said]
+    told = f"{said} is my gate code."
+    assert why_unsupported(f"Marta's gate code is {digits}", told, [Spoken(told, SAID_AT, "Marta")]) is None
+    assert why_unsaid(f"Gate code: {digits}", [Spoken(told, SAID_AT, "Marta")]) is None
+    assert why_unsupported("Marta's gate code is 4010", told, [Spoken(told, SAID_AT, "Marta")]) == "nobody said 4010"
+
+
 def test_what_was_asked_is_stated_if_the_answer_is_cited_too():
     asked = Spoken("Is the red bike in the garage mine now?", SAID_AT, "Ann")
     answered = Spoken("Great, it is then.", SAID_AT, "Ann")

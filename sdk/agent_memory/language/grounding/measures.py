@@ -54,7 +54,8 @@ def _digits(run: str) -> str:
 
 _REPEATED = {"double": 2, "triple": 3}
 _SPOKEN_DIGIT = r"(?:(?:double|triple)\s)?(?:oh|zero|one|two|three|four|five|six|seven|eight|nine)"
-_DICTATED = linear(rf"\b{_SPOKEN_DIGIT}(?:\s{_SPOKEN_DIGIT}){{2,}}\b", re.IGNORECASE)
+_DICTATED = linear(rf"\b{_SPOKEN_DIGIT}(?:\s+{_SPOKEN_DIGIT}){{2,15}}\b", re.IGNORECASE)
+"""A number said digit by digit: "four four one nine"."""
 _SPELT_SCALES = frozenset("hundred thousand million billion".split())
 _SPELT_PARTS = _SPELT_SCALES | {word for word, number in NUMBERS.items() if number >= 20}
 """Words of which a number of several words has one."""
@@ -212,7 +213,7 @@ def unsaid_figures(content: str, quoted: str, said: str) -> str | None:
     known |= set(_hours(said.casefold())) | set(_counted(said.casefold()))
     scales = {SCALES[figure[2]] for figure in _SCALED.finditer(said.casefold()) if figure[2]}  # "5k? No, 7.5"
     known |= {f"{float(number) * scale:.0f}" for scale in scales for number in known if _SMALL.fullmatch(number)}
-    known |= {"".join(_DIGIT_WORDS[word] for word in found.split()) for found in _DICTATED.findall(said.casefold())}
+    known |= set(map(_digits, _DICTATED.findall(said)))
     plain, early = _SPOKEN.sub(_clock, content.casefold()), said.casefold()
     hours = {hour for hour in _OCLOCK.findall(plain) if 12 < int(hour) < 24}
     known |= {hour for hour in hours if _is_evening(int(hour) - 12, known, early)}
@@ -247,9 +248,6 @@ _SEPARATORS = linear(
     re.IGNORECASE,
 )
 """What may join the things that a claim counts."""
-_DIGIT_WORDS = dict(zip("zero oh one two three four five six seven eight nine".split(), "00123456789", strict=True))
-_DICTATED = linear(rf"\b((?:(?:{'|'.join(_DIGIT_WORDS)})\s+){{2,15}}(?:{'|'.join(_DIGIT_WORDS)}))\b")
-"""A number said digit by digit: "four four one nine"."""
 _DIGITS = linear(r"\d+")
 _DIGIT = linear(r"\d")
 
