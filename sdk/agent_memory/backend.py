@@ -24,7 +24,7 @@ from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.documents import from_document
 from agent_memory.store.embedding_model import check_embedding_model
-from agent_memory.store.ids import STORE_USER, group_of
+from agent_memory.store.ids import STORE_USER, group_of, is_reserved
 from agent_memory.store.scope_documents import EXTRACTION, TIER, change_settings, read_document
 
 logger = logging.getLogger("agent_memory")
@@ -190,7 +190,7 @@ class StoreBackend:
         """Every user with stored data, sorted."""
         store = self.runtime.store
         found = {user for name in (TURNS, MEMORIES) for user in await store.query(name, queries.USERS)}
-        return sorted(user for user in found if not user.startswith("__"))
+        return sorted(user for user in found if not is_reserved(user))
 
     async def groups(self, contributor: str | None) -> list[str]:
         """Every group with stored data, or to which this user has contributed, sorted."""

@@ -22,7 +22,7 @@ from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, NotFound
 from agent_memory.memory import AsyncMemory
 from agent_memory.models import ForgetReceipt, Memory, Model, UtcTime
 from agent_memory.rules.switches import read_rules
-from agent_memory.store.ids import check_id
+from agent_memory.store.ids import check_id, is_reserved
 
 router = APIRouter(tags=["account"])
 
@@ -170,7 +170,7 @@ def account_memory(memory: Memory) -> AccountMemory:
         content=memory.content,
         memory_type=account_type(memory),
         confidence_score=memory.confidence,
-        source_thread_id=None if memory.thread_id.startswith("__") else memory.thread_id,
+        source_thread_id=None if is_reserved(memory.thread_id) else memory.thread_id,
         created_at=memory.created_at,
         metadata=memory.metadata,
     )

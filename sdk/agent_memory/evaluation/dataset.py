@@ -100,6 +100,7 @@ _ABSTAINING = "_abs"
 """The end of the id of a question that the history does not answer."""
 _DATE = "%Y/%m/%d (%a) %H:%M"
 _ROLES = {"user": "user", "assistant": "agent"}
+"""Our roles for those of LongMemEval and of BEAM."""
 
 
 def is_longmemeval(sample: object) -> bool:
@@ -152,7 +153,6 @@ def _conversation(sample: Mapping[str, Any]) -> Conversation:
 
 
 _DATES = ("%B-%d-%Y", "%B %d, %Y", "%Y-%m-%d")
-_BEAM_ROLES = {"user": "user", "assistant": "agent"}
 _ANSWERS = ("answer", "ideal_answer", "ideal_response", "ideal_summary", "expected_compliance")
 """The field of the expected answer; each category has its own name for it."""
 _SOURCES = ("source_chat_ids", "conversation_references")
@@ -193,7 +193,7 @@ def _beam_conversation(sample: Mapping[str, Any]) -> Conversation:
             if isinstance(turn.get("id"), int):
                 ids[turn["id"]] = turn_id
             if turn["content"].strip():
-                role = _BEAM_ROLES[turn["role"]]
+                role = _ROLES[turn["role"]]
                 at = began + timedelta(seconds=position)
                 turns.append(TurnInput(id=turn_id, role=role, content=turn["content"], created_at=at))  # type: ignore[arg-type]
         threads[f"session_{number}"] = turns

@@ -277,7 +277,7 @@ class Baseline:
 
     def ingest(self, conversation: Conversation) -> None:
         """Indexes the turns."""
-        texts = {turn.id: chunk_text(turn) for turn in _turns(conversation)}
+        texts = indexed_texts(conversation)
         vectors = asyncio.run(self._embeddings.embed(list(texts.values()))).vectors
         beside: dict[str, list[str]] = {key: [] for key in texts}
         for one, other in pairwise(_turns(conversation)):
@@ -340,6 +340,11 @@ def _scaled(scores: Scores) -> Scores:
 
 def _ranked(scores: Scores) -> list[str]:
     return sorted(scores, key=lambda key: -scores[key])
+
+
+def indexed_texts(conversation: Conversation) -> dict[str, str]:
+    """The text of each turn as a search indexes it, by the turn's id."""
+    return {turn.id: chunk_text(turn) for turn in _turns(conversation)}
 
 
 def _turns(conversation: Conversation) -> list[Turn]:

@@ -10,10 +10,8 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from agent_memory.evaluation.adapters import Adapter, Result
 from agent_memory.evaluation.dataset import ADVERSARIAL, Conversation, Question
-from agent_memory.evaluation.harness import CUT, DEPTHS, distinct
+from agent_memory.evaluation.harness import CUT, DEPTHS, distinct, indexed_texts
 from agent_memory.recall.explain import shared_terms
-from agent_memory.store.chunks import chunk_text
-from agent_memory.store.turns import make_turns
 from agent_memory.text.terms import query_terms
 
 REACH = 100
@@ -64,9 +62,10 @@ def misses(system: Adapter, conversations: Iterable[Conversation]) -> list[Miss]
     return [
         miss
         for conversation in conversations
+        for texts in [indexed_texts(conversation)]
         for question in conversation.questions
         if question.evidence and question.category != ADVERSARIAL
-        if (miss := _miss(system, conversation, question, _texts(conversation))) is not None
+        if (miss := _miss(system, conversation, question, texts)) is not None
     ]
 
 
@@ -127,11 +126,3 @@ def _before(results: Sequence[Result], missing: frozenset[str]) -> Iterator[Resu
 def _told(result: Result, texts: Mapping[str, str]) -> Result:
     said = result.text or " ".join(texts.get(turn, turn) for turn in result.turns)
     return Result(result.turns, said, result.why)
-
-
-def _texts(conversation: Conversation) -> dict[str, str]:
-    return {
-        turn.id: chunk_text(turn)
-        for thread_id, turns in conversation.threads.items()
-        for turn in make_turns(list(turns), conversation.name, thread_id)
-    }

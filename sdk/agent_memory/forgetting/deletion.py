@@ -31,6 +31,7 @@ from agent_memory.store.ids import (
     NOBODY,
     USER_SUMMARY_THREAD,
     cursor_id,
+    is_reserved,
     state_id,
     summary_id,
     user_summary_id,
@@ -220,7 +221,7 @@ async def _touch_cursors(
     """Gives new ETags to the cursors of these threads and of the user, and removes the deleted ids from them."""
     for container in (MEMORIES, SUMMARIES):
         for row in await store.query(container, queries.CURSORS, (user_id,)):
-            if row["thread_id"] in turns or row["thread_id"].startswith("__"):
+            if row["thread_id"] in turns or is_reserved(row["thread_id"]):
                 change = partial(_unseen, turns=set(turns.get(row["thread_id"], ())), memories=memories)
                 await change_existing(store, container, row["id"], (user_id, row["thread_id"]), change)
 
@@ -249,7 +250,7 @@ async def _mend(store: Store, user_id: str, turns: Mapping[str, list[str]], memo
     by_thread = {thread_id: set(ids) for thread_id, ids in turns.items()}
     for row in await store.query(MEMORIES, queries.EVERY_MEMORY, (user_id,)):
         # A merged memory names turns of several threads.
-        gone = everywhere if row["thread_id"].startswith("__") else by_thread.get(row["thread_id"], set())
+        gone = everywhere if is_reserved(row["thread_id"]) else by_thread.get(row["thread_id"], set())
         mended = _mended(row, gone, memories)
         if mended != row:
             partition = (user_id, row["thread_id"])

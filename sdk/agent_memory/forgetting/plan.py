@@ -17,7 +17,7 @@ from agent_memory.forgetting.selection import EMBEDDED, NAMED, Selection, add_an
 from agent_memory.forgetting.tombstones import of_turn, of_words
 from agent_memory.models import ForgetItem, ForgetReceipt, Memory, iso
 from agent_memory.store.documents import Document
-from agent_memory.store.ids import FORGOTTEN_THREAD, new_turn_id
+from agent_memory.store.ids import FORGOTTEN_THREAD, is_reserved, new_turn_id
 from agent_memory.text.likeness import cosine
 
 
@@ -211,7 +211,7 @@ def made_from(memory: Memory, ids: Container[str]) -> bool:
 
 
 def _is_from_talk(memory: Memory) -> bool:
-    return not memory.thread_id.startswith("__")
+    return not is_reserved(memory.thread_id)
 
 
 def _rests_on(memory: Memory, turns: Mapping[TurnKey, str]) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from agent_memory.models import Entity, EntityView, Memory, Provenance, Source, Turn
 from agent_memory.screening.findings import find_instructions, find_secrets
 from agent_memory.store.client import Store
+from agent_memory.store.ids import is_reserved
 from agent_memory.store.memories import get_memories, get_memory, history, list_memories, made_from
 from agent_memory.store.turns import in_order, turns_by_id
 from agent_memory.text.entities import EntityKind, mentions, most_likely, names_in
@@ -78,16 +79,17 @@ async def _places(store: Store, memory: Memory) -> list[tuple[str, str]]:
     seen = {memory.id}
     level = [memory]
     while level:
-        places |= {(one.thread_id, turn): None for one in level if _is_of_a_talk(one) for turn in one.source_turn_ids}
-        deeper = [one for one in level if not _is_of_a_talk(one)]
+        places |= {
+            (one.thread_id, turn): None
+            for one in level
+            if not is_reserved(one.thread_id)
+            for turn in one.source_turn_ids
+        }
+        deeper = [one for one in level if is_reserved(one.thread_id)]
         ids = {origin for one in deeper for origin in (*one.source_ids, *one.supersedes_ids)} - seen
         seen |= ids
         level = await get_memories(store, memory.user_id, sorted(ids))
     return list(places)
-
-
-def _is_of_a_talk(memory: Memory) -> bool:
-    return not memory.thread_id.startswith("__")
 
 
 SUMMARY = "## Summary: "

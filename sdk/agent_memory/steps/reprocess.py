@@ -16,6 +16,7 @@ from typing import Any, get_args
 
 from agent_memory.errors import ConfigurationError
 from agent_memory.language.custom import version_with
+from agent_memory.language.grounding.quotes import telling_words
 from agent_memory.language.roles import model_of
 from agent_memory.language.tasks import EXTRACT, EXTRACT_AND_SUMMARIZE
 from agent_memory.models import FactKind, Memory, ProcessResult
@@ -31,7 +32,6 @@ from agent_memory.store.documents import from_document, to_document
 from agent_memory.store.ids import derived_id
 from agent_memory.store.memories import active_by_hash
 from agent_memory.store.scope_documents import extraction_of
-from agent_memory.text.patterns import WORD
 
 _ENOUGH = 0.5
 """Minimum share of content words in common for two memories to count as versions of one."""
@@ -106,7 +106,7 @@ def likeness(one: Memory, two: Memory) -> float:
     """How much of two memories is the same, from 0 to 1; 0 if they are not taken for versions of one."""
     if one.type != two.type:
         return 0.0
-    words, others = _content_words(one.content), _content_words(two.content)
+    words, others = telling_words(one.content), telling_words(two.content)
     share = len(words & others) / len(words | others) if words | others else 0.0
     quotes = (one.quote or "").casefold(), (two.quote or "").casefold()
     same_words = all(quotes) and (quotes[0] in quotes[1] or quotes[1] in quotes[0])
@@ -115,10 +115,6 @@ def likeness(one: Memory, two: Memory) -> float:
 
 def _says_the_same(one: Memory, two: Memory) -> bool:
     return one.type == two.type and one.content_hash == two.content_hash
-
-
-def _content_words(text: str) -> set[str]:
-    return {word for word in WORD.findall(text.casefold()) if len(word) > 3 or word.isdigit()}
 
 
 NAME = "reprocess"

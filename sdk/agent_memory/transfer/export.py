@@ -23,6 +23,7 @@ from agent_memory.store.ids import (
     USER_SUMMARY_THREAD,
     check_id,
     group_of,
+    is_reserved,
     user_summary_id,
 )
 from agent_memory.store.scope_documents import THREADS_OFF, says_something
@@ -84,7 +85,7 @@ async def _head(store: Store, user_id: str) -> list[Record]:
     rows = [row for row in every if (row.get("expires_at") or "9999") > iso(now())]
     memories = [_plain(row) | {"type": "memory", "memory_type": row["type"]} for row in rows]
     # A memory that was made from others comes after them.
-    memories.sort(key=lambda one: (one["thread_id"].startswith("__"), one["created_at"], one["id"]))
+    memories.sort(key=lambda one: (is_reserved(one["thread_id"]), one["created_at"], one["id"]))
     return [head | {"exported_at": iso(now())}, *settings, *memories]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from agent_memory.errors import InvalidInput
 from agent_memory.models import Memory, iso, now
 from agent_memory.store.documents import check_json, read_json, validated
-from agent_memory.store.ids import USER_THREAD
+from agent_memory.store.ids import USER_THREAD, is_reserved
 from agent_memory.store.turns import MAX_TURN_BYTES
 from agent_memory.transfer.export import FORMAT, VERSION
 from agent_memory.transfer.imported import NoMemories, Record
@@ -174,7 +174,7 @@ def _toolkit_memory(record: Record) -> Record:
             "type": "memory",
             "memory_type": kind,
             "id": record.get("id"),
-            "thread_id": thread_id if not thread_id.startswith("__") else USER_THREAD,
+            "thread_id": USER_THREAD if is_reserved(thread_id) else thread_id,
             "kind": (category if category in _KINDS else "fact") if kind == "fact" else None,
             "content": record.get("content") or metadata.get("summary"),
             "confidence": record.get("confidence"),

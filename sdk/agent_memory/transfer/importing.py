@@ -51,6 +51,7 @@ from agent_memory.store.ids import (
     USER_SUMMARY_THREAD,
     check_id,
     check_new_ids,
+    is_reserved,
     state_id,
     summary_id,
     user_summary_id,
@@ -179,7 +180,7 @@ class Importer:
 
     async def _rules_of(self, thread_id: str) -> Rules:
         """What the settings of this store allow in a thread; in a reserved thread, what those of the user allow."""
-        known = None if thread_id.startswith("__") else thread_id
+        known = None if is_reserved(thread_id) else thread_id
         if known not in self._known_rules:
             self._known_rules[known] = await read_rules(
                 self._store, self._policy, self._user_id, known, but=self._brought
@@ -284,7 +285,7 @@ class Importer:
 
     async def _missing(self, memory: Memory) -> bool:
         """Whether a source of a memory is missing here."""
-        origins = {*memory.source_ids, *(memory.supersedes_ids if memory.thread_id.startswith("__") else ())}
+        origins = {*memory.source_ids, *(memory.supersedes_ids if is_reserved(memory.thread_id) else ())}
         there = await self._store.query(MEMORIES, queries.IDS_THAT_EXIST, (self._user_id,), ids=sorted(origins))
         return not origins <= set(there)
 

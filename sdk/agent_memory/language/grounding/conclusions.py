@@ -20,7 +20,7 @@ class Ungrounded(ValueError):
 def ground_conclusions(
     conclusions: Sequence[Conclusion], groups: Sequence[Group], rejected: list[str], *, keep_all: bool = False
 ) -> list[Conclusion]:
-    """The conclusions from memories of one group, each memory used once, without new figures.
+    """Keeps the conclusions that rest on memories of one group, use each memory once, and add no figure.
 
     With `keep_all` they must not lose a figure either, since they replace their memories.
     """
@@ -28,14 +28,11 @@ def ground_conclusions(
     used: set[str] = set()
     for number, conclusion in enumerate(conclusions, 1):
         try:
-            group = next(
-                (group for group in groups if any(f.ref in conclusion.refs for f in group.facts)), Group(facts=[])
-            )
-            grounded = _resting_on(conclusion, {fact.ref: fact for fact in group.facts})
-            taken = used & set(grounded.refs)
-            if taken:
-                raise Ungrounded(f"{', '.join(sorted(taken))} is in an earlier one")
+            group = next((one for one in groups if any(f.ref in conclusion.refs for f in one.facts)), Group(facts=[]))
             facts = {fact.ref: fact for fact in group.facts}
+            grounded = _resting_on(conclusion, facts)
+            if taken := used & set(grounded.refs):
+                raise Ungrounded(f"{', '.join(sorted(taken))} is in an earlier one")
             if keep_all and (lost := _figures_of(grounded, facts) - figures(grounded.content)):
                 raise Ungrounded(f"it loses {', '.join(sorted(lost))}")
         except Ungrounded as reason:
@@ -47,7 +44,7 @@ def ground_conclusions(
 
 
 def ground_insights(output: ReflectOutput, data: ReflectInput, rejected: list[str]) -> list[Insight]:
-    """The insights from at least two memories; a count in them must match their evidence."""
+    """Keeps the insights that rest on at least two memories; a count in them must be the number of these memories."""
     memories = {memory.ref: memory for memory in data.memories}
     earlier = {insight.ref for insight in data.earlier}
     kept: dict[str, Insight] = {}
@@ -77,4 +74,4 @@ def _resting_on(conclusion: C, facts: Mapping[str, FactView], *, counted: bool =
 
 
 def _figures_of(conclusion: Conclusion, facts: Mapping[str, FactView]) -> set[str]:
-    return figures(" ".join(f"{facts[ref].content}" for ref in conclusion.refs))
+    return figures(" ".join(facts[ref].content for ref in conclusion.refs))

@@ -91,18 +91,18 @@ def find_evidence(
 
 def find_tidied(quote: str, text: str) -> str | None:
     """The sentences of a text that a quote shortens or tidies; None unless they have all of its telling words."""
-    wanted = _telling_words(folded(quote))
-    parts = [part for part in sentences(folded(text)) if wanted & _telling_words(part)]
-    whole = next((part for part in parts if wanted <= _telling_words(part)), " ".join(parts))
-    return find_quote(whole, text) if wanted and wanted <= _telling_words(whole) else None
+    wanted = telling_words(folded(quote))
+    parts = [part for part in sentences(folded(text)) if wanted & telling_words(part)]
+    whole = next((part for part in parts if wanted <= telling_words(part)), " ".join(parts))
+    return find_quote(whole, text) if wanted and wanted <= telling_words(whole) else None
 
 
 def _closest_sentence(content: str, text: str) -> str | None:
-    wanted = _telling_words(content)
-    best = max(sentences(text), key=lambda sentence: len(wanted & _telling_words(sentence)), default="")
-    return best if wanted & _telling_words(best) else None
+    wanted = telling_words(content)
+    best = max(sentences(text), key=lambda sentence: len(wanted & telling_words(sentence)), default="")
+    return best if wanted & telling_words(best) else None
 
 
-def _telling_words(text: str) -> set[str]:
-    """Figures, and words of some length."""
+def telling_words(text: str) -> set[str]:
+    """The figures of a text, and its words of more than three letters, which mostly carry its meaning."""
     return {word for word in WORD.findall(text.casefold()) if len(word) > 3 or word.isdigit()}
