@@ -1,21 +1,21 @@
 """Anchors: checks that a claim keeps each figure and name with the words beside which it was said.
 
-"The kitchen came in at 11,800, the bathroom at 6,200" has all words of "the bathroom cost 11,800". Each figure and each
-name of a talk belongs to its part of the sentence. A claim whose other words are in another part has moved it there.
+"The kitchen came in at 11,800, the bathroom at 6,200" has all words of "the bathroom cost 11,800". So each figure and
+each name (an "anchor") belongs to its own part of the sentence. A claim whose other words come from another part has
+moved the anchor there.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
-from agent_memory.language.grounding.clauses import content_words, is_about_user
-from agent_memory.language.grounding.measures import is_unit, without_scales
+from agent_memory.language.grounding.clauses import content_words, is_about_user, stems_of
+from agent_memory.language.grounding.measures import in_digits, is_unit, without_scales
 from agent_memory.language.grounding.polarity import CLAUSE, NEGATORS, words_of
 from agent_memory.language.grounding.reversals import is_turned_comparison
 from agent_memory.text.dates import CALENDAR, DAY_NAMES, MONTH_NAMES
-from agent_memory.text.figures import NUMBERS
 from agent_memory.text.names import names
 from agent_memory.text.patterns import WORD, linear
 from agent_memory.text.people import SAME_KIN
@@ -67,7 +67,7 @@ _OPPOSITES = [
         ("daily täglich", "weekly wöchentlich monthly monatlich yearly annually annual"),
     )
 ]
-"""Words that say the opposite of each other."""
+"""Pairs of sets: words that mean the opposite of each other."""
 
 
 def out_of_place(content: str, quoted: str) -> str | None:
@@ -83,10 +83,6 @@ def out_of_place(content: str, quoted: str) -> str | None:
     )
 
 
-def _stems(texts: Iterable[str]) -> frozenset[str]:
-    return content_words(words_of(" ".join(texts)))
-
-
 def _crossed(content: str, quoted: str) -> str | None:
     """Finds "Ann pays 20" if Ann pays 30 and Bob 20: the figure belongs to something else."""
     figures = frozenset(_figures(content))
@@ -98,10 +94,10 @@ def _crossed(content: str, quoted: str) -> str | None:
     rivals = [text for found, text in parts if found and figures.isdisjoint(found)]
     for rival in rivals if len(homes) == 1 and _told(homes[0]) else ():
         # "230 guests were invited, 180 came"
-        counted = _stems(_COUNTED.findall(_spelt(homes[0]))) if rival.strip()[:1].isdigit() else frozenset[str]()
+        counted = stems_of(_COUNTED.findall(in_digits(homes[0]))) if rival.strip()[:1].isdigit() else frozenset[str]()
         own, other = _told(homes[0]) - _told(rival) - counted, _told(rival) - _told(homes[0])
-        named = [_stems(one for one in _anchors(text, inside=True) if one.isalpha()) for text in (homes[0], rival)]
-        if _begins(content, rival) and not _begins(content, homes[0]) and not claim & _stems([_head(homes[0])]):
+        named = [stems_of(one for one in _anchors(text, inside=True) if one.isalpha()) for text in (homes[0], rival)]
+        if _begins(content, rival) and not _begins(content, homes[0]) and not claim & stems_of([_head(homes[0])]):
             return f"{min(figures)} was said of something else"
         if claim & other and (not _meets(claim, own) or (named[0] and claim & named[1] and claim.isdisjoint(named[0]))):
             return f"{min(figures)} was said of something else"
@@ -118,11 +114,11 @@ def _head(text: str) -> str:
 
 def _begins(claim: str, part: str) -> bool:
     """Whether a claim and a part of a sentence are about the same thing."""
-    return bool(_stems([_head(claim)]) & _stems([_head(part)]))
+    return bool(stems_of([_head(claim)]) & stems_of([_head(part)]))
 
 
 def _figures(text: str) -> list[str]:
-    return [one.strip(".,") for one in _FIGURE.findall(_spelt(text))]
+    return [one.strip(".,") for one in _FIGURE.findall(in_digits(text))]
 
 
 _RATE = linear(
@@ -143,7 +139,7 @@ def _other_rate(content: str, quoted: str) -> str | None:
         {
             number
             for word in _TIMES.findall(text.casefold())
-            if (number := _spelt(word.removesuffix(" times"))).isdigit()
+            if (number := in_digits(word.removesuffix(" times"))).isdigit()
         }
         for text in (content, quoted)
     )
@@ -176,26 +172,22 @@ def _opposite(content: str, quoted: str) -> str | None:
 _BOUND = linear(
     r"\b(?:at (?:least|most)|no (?:more|less|fewer) than|or (?:more|less|fewer|so)|more or less)\b", re.IGNORECASE
 )
-"""Limits, which `bounds` compares."""
+"""Bounds of figures, which the module `bounds` compares."""
 _CONVERSES = [
     _OPPOSITES[0],
     _OPPOSITES[1],
     *(pair for pair in _OPPOSITES if not pair[0].isdisjoint(("landlord", "employer"))),
 ]
-"""Opposites that say the same of the other side."""
+"""Opposites that say the same thing seen from the other side: who buys it, and who sells it."""
 _ME = frozenset("me us mir uns mich".split())
 
 
 def _is_the_other(words: Sequence[str], quote: Sequence[str], verbs: frozenset[str]) -> bool:
-    """Whether a claim begins with somebody who stands behind the verb in its quote."""
+    """Whether a claim begins with somebody who comes after the verb in its quote."""
     place = next(at for at, word in enumerate(quote) if word in verbs)
     if is_about_user(words):
         return not _ME.isdisjoint(quote[place:])
     return words[0].removesuffix("'s") in {word.removesuffix("'s") for word in quote[place:]}
-
-
-def _spelt(text: str) -> str:
-    return WORD.sub(lambda word: str(NUMBERS.get(word[0], word[0])), text)
 
 
 def _counted(content: str, quoted: str) -> str | None:
@@ -217,13 +209,13 @@ def _counted(content: str, quoted: str) -> str | None:
 
 
 _ARTICLE = linear(r"\ban?\s", re.IGNORECASE)
-"""An article that counts one: "three cats and a dog"."""
+"""An article that means one: "three cats and a dog"."""
 
 
 def _after_figures(text: str, most: int) -> dict[str, set[str]]:
-    """The beginnings of the content words among the next few behind each figure."""
+    """For each figure, the beginnings of the content words among the next few words."""
     found: dict[str, set[str]] = {}
-    words = _spelt(text.casefold()).split()
+    words = in_digits(text.casefold()).split()
     for at, word in enumerate(words):
         if figure := _FIGURE.search(word):
             behind = content_words(words_of(" ".join(words[at + 1 : at + 1 + most])))
@@ -233,7 +225,7 @@ def _after_figures(text: str, most: int) -> dict[str, set[str]]:
 
 
 def _moved(content: str, quoted: str) -> str | None:
-    texts = [part for sentence in sentences(_spelt(quoted)) for part in _PARTS.split(sentence) if part.strip()]
+    texts = [part for sentence in sentences(in_digits(quoted)) for part in _PARTS.split(sentence) if part.strip()]
     parts = [(_anchors(text, inside=True), _told(text)) for text in texts]
     homes: dict[str, list[frozenset[str]]] = {}
     for anchors, told in parts:
@@ -241,7 +233,7 @@ def _moved(content: str, quoted: str) -> str | None:
             homes.setdefault(anchor, []).append(told)
     subjects = {text.split()[0] for text in texts if not _IS.isdisjoint(text.split()[1:2])}
     compared = 0
-    for claim in _PARTS.split(_spelt(content)) if len(parts) > 1 else ():
+    for claim in _PARTS.split(in_digits(content)) if len(parts) > 1 else ():
         anchors = _anchors(claim, inside=not claim.startswith(("User", "The user", "Der Nutzer")))
         told = _told(claim) - frozenset(one.casefold()[:8] for one in anchors & homes.keys())
         for anchor in sorted(anchors & homes.keys()):
@@ -303,7 +295,7 @@ _RIVALS = [
         "son daughter",
     )
 ]
-"""Words of one kind: a sentence that has two of them tells two things apart."""
+"""Words of one kind: a sentence with two of them is about two things."""
 _HALVES = linear(r"[,;:]\s+|\s(?:and|but|while|whereas)\s")
 _PLACED = linear(r"\b(?i:in|at|from|to|with|for|on)\s(\p{Lu}[\p{L}\p{M}]+)|\b(\p{Lu}[\p{L}\p{M}]+)['’]s\b")
 _MOST_HALVES = 8
@@ -315,8 +307,8 @@ def _other_half(content: str, quoted: str) -> str | None:
     halves = [part for one in sentences(quoted) for part in _HALVES.split(one) if len(words_of(part)) > 2][
         :_MOST_HALVES
     ]
-    known = [(_kinds(part), _stems([part]), words_of(part)) for part in halves]
-    told, stems, said = _kinds(content), _stems([content]), frozenset(words_of(content))
+    known = [(_kinds(part), stems_of([part]), words_of(part)) for part in halves]
+    told, stems, said = _kinds(content), stems_of([content]), frozenset(words_of(content))
     for kinds, here, _ in known:
         for others, there, words in known:
             for own, other, claimed in zip(kinds, others, told, strict=True):
@@ -324,9 +316,9 @@ def _other_half(content: str, quoted: str) -> str | None:
                 if not (anchors & claimed and rivals) or rivals & (claimed | said):
                     continue
                 # "The left speaker works, the right one doesn't" speaks of two speakers.
-                things = _stems(behind for word, behind in pairwise(words) if word in rivals)
-                about = stems - _stems(anchors | rivals) - things
-                if about & (there - here) and not about & (here - there - _stems(anchors)):
+                things = stems_of(behind for word, behind in pairwise(words) if word in rivals)
+                about = stems - stems_of(anchors | rivals) - things
+                if about & (there - here) and not about & (here - there - stems_of(anchors)):
                     return f"{min(anchors & claimed)} was said of something else"
     return None
 

@@ -1,7 +1,7 @@
 """Assents: finds claims about the user that only the agent said, and to which the user did not agree.
 
 An agent asks, suggests and supposes. What it says counts as the user's if the user repeats it or says yes to it. "Not
-sure", "let me think" and a question in return are no yes, and a bare yes answers the last question alone.
+sure", "let me think" and a question in return are not a yes, and a bare yes answers only the last question.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ _REPLY = frozenset(
 )
 
 
-def not_agreed(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> str | None:
-    """What a claim takes from the agent's words without the user's consent, as half a sentence; None if nothing.
+def not_agreed(content: str, cited: Sequence[Spoken], before: Sequence[Spoken]) -> str | None:
+    """Why a claim may not rest on the agent's words: the user did not agree to them. None if it may.
 
     Args:
         content: the claim.
         cited: the turns that it cites.
-        ahead: the turns just ahead of them.
+        before: the turns just before them.
     """
     by_user = [turn.text for turn in cited if turn.is_user]
-    by_agent = [turn.text for turn in (*cited, *ahead) if not turn.is_user]
+    by_agent = [turn.text for turn in (*cited, *before) if not turn.is_user]
     if not by_user or not by_agent:
         return None
     return (
-        _deferred(content, by_user, by_agent, [turn.text for turn in ahead if turn.is_user])
+        _deferred(content, by_user, by_agent, [turn.text for turn in before if turn.is_user])
         or _denied_value(content, by_user, by_agent)
-        or _refused(content, cited, ahead)
-        or _not_the_question(content, cited, ahead)
+        or _refused(content, cited, before)
+        or _not_the_question(content, cited, before)
     )
 
 
@@ -54,14 +54,14 @@ _DEFERS = linear(
 )
 """Ways to reply without a yes, a question in return among them."""
 _HEARS = linear(r"\b(?:(?:good|nice) to know|interesting)\b", re.IGNORECASE)
-"""Other such ways, which a yes may stand beside."""
+"""Other such replies, which mean a yes if one stands beside them: "Interesting, yes"."""
 _OPENS = frozenset(
     "user user's chose chosen decided decides goes wants follows prefers named uses has the buys bought buy".split()
 )
-"""Words that a claim adds to a suggestion to say that it was taken."""
+"""Words with which a claim says that a suggestion was accepted."""
 _PARTS = linear(r",\s|\sand\s|;\s")
 _SPOKEN_FULLY = 5
-"""Words of a reply that is more than a yes. A choice."""
+"""The fewest words of a reply that says more than yes. A choice."""
 
 
 def _deferred(content: str, by_user: Sequence[str], by_agent: Sequence[str], earlier: Sequence[str]) -> str | None:
@@ -117,7 +117,7 @@ def _denied_value(content: str, by_user: Sequence[str], by_agent: Sequence[str])
     plain = NEGATORS.isdisjoint(words_of(content))
     denies = _REPLY.isdisjoint(reply[:1]) and plain and not NEGATORS.isdisjoint(reply)
     # "No, rather the 22nd": the reply has a figure of its own.
-    denies = denies or (plain and _NO.issuperset(reply[:1]) and any(word[:1].isdigit() for word in reply))
+    denies = denies or (plain and is_no(reply) and any(word[:1].isdigit() for word in reply))
     return "the user did not agree to it" if denies and any(word in known for word in told) else None
 
 
@@ -128,8 +128,15 @@ def _brings(content: str, reply: str) -> bool:
 
 _DIGITS = linear(r"\d+")
 _NO = frozenset("no nope nah nein nee non não".split())
+
+
+def is_no(reply: Sequence[str]) -> bool:
+    """Whether a reply with these words begins with a "no"."""
+    return not _NO.isdisjoint(reply[:1])
+
+
 _NO_NO = frozenset("doubt problem problems worries idea".split())
-"""Words that make a "no" ahead of them none: "No doubt"."""
+"""Words after which a "no" denies nothing: "No doubt"."""
 _OPEN_QUESTION = frozenset(
     """or what which who whom whose where when why how oder was welche welcher welches wer wen wem wo wann warum wie o
     qué cuál cuáles quién dónde cuándo cómo ou quel quelle quels quelles qui où quand comment pourquoi che cosa quale
@@ -139,16 +146,20 @@ _OPEN_QUESTION = frozenset(
 _LIMITED = frozenset("only just instead other solo sólo nur seulement soltanto só apenas alleen rather former".split())
 
 
-def _refused(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> str | None:
+def _questions_before(turn: Spoken, talk: Sequence[Spoken]) -> list[str]:
+    """The questions of the agent's turn to which a user's turn replies."""
+    last = talk[: talk.index(turn)][-1:]
+    return [one for said in last if not said.is_user for one in sentences(said.text) if one.rstrip().endswith("?")]
+
+
+def _refused(content: str, cited: Sequence[Spoken], before: Sequence[Spoken]) -> str | None:
     """Finds "has a truck licence" if the user said "no, for cars" to "do you have a truck licence?"."""
     users = [turn for turn in cited if turn.is_user]
-    talk = [*ahead, *cited]
-    before = talk[: talk.index(users[-1])][-1:]
     reply = words_of(users[-1].text)
-    if not before or before[0].is_user or not _NO.issuperset(reply[:1]) or not _NO_NO.isdisjoint(reply[1:2]):
+    if not is_no(reply) or not _NO_NO.isdisjoint(reply[1:2]):
         return None
-    asked = [one for one in sentences(before[0].text) if one.rstrip().endswith("?")]
-    question = words_of(asked[-1]) if len(asked) == 1 else []
+    asked = _questions_before(users[-1], [*before, *cited])
+    question = words_of(asked[0]) if len(asked) == 1 else []
     words = words_of(content)
     if not question or not (NEGATORS | _OPEN_QUESTION).isdisjoint(question):
         return None
@@ -163,17 +174,15 @@ def _refused(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> 
 
 _BARE = frozenset("yes yeah yep sure ok okay please thing do that sounds good great fine of course".split())
 _TAKING_UP = frozenset("it that this them these those one so ahead".split())
-"""Words with which a question takes up what was said before it: "shall I book it?"."""
+"""Words with which a question refers to what was said before it: "shall I book it?"."""
 
 
-def _not_the_question(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> str | None:
+def _not_the_question(content: str, cited: Sequence[Spoken], before: Sequence[Spoken]) -> str | None:
     """Finds a claim that rests on a bare yes to a question about something else."""
     users = [turn for turn in cited if turn.is_user]
     if len(users) != 1 or not set(words_of(users[0].text)) <= _BARE:
         return None
-    talk = [*ahead, *cited]
-    before = talk[: talk.index(users[0])][-1:]
-    asked = [one for turn in before if not turn.is_user for one in sentences(turn.text) if one.rstrip().endswith("?")]
+    asked = _questions_before(users[0], [*before, *cited])
     question = words_of(asked[-1]) if asked else []
     about = content_words(question)
     if len(about) < 2 or is_foreign(asked[-1]) or not _TAKING_UP.isdisjoint(question):

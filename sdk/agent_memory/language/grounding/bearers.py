@@ -33,14 +33,14 @@ _JOINING = frozenset("if unless when because that wenn falls weil dass si que qu
 _I = frozenset(
     "i i'm i've i'd i'll my ich mein meine meinen yo mi mis je j'ai mon ma mes io mio mia eu meu minha ik mijn".split()
 )
-_WE = frozenset("we we're we've we'd we'll us our ours wir uns unser unsere nosotros nos nous notre on noi noi".split())
+_WE = frozenset("we we're we've we'd we'll us our ours wir uns unser unsere nosotros nos nous notre on noi".split())
 _SPEECH = frozenset('"“”„«»‘')
 _HE = frozenset("er sie".split())
 _OTHER = "somebody else"
 
 
 def of_other_bearer(content: str, cited: Sequence[tuple[str, str]], speaker: str, people: frozenset[str]) -> str | None:
-    """Whom a claim is not about, as half a sentence, if every clause that shares most with it is about somebody else.
+    """Of whom a claim was really said, in words, if every clause that shares most with it is about somebody else.
 
     Args:
         content: the claim, which calls the user "User".
@@ -72,7 +72,7 @@ def of_other_bearer(content: str, cited: Sequence[tuple[str, str]], speaker: str
 
 
 _FEWEST = 2
-"""Words that a claim shares with several sources, so that they are its sources. A choice."""
+"""If several clauses share most words with a claim, they must share this many to count as its sources. A choice."""
 
 
 def _subject(words: Sequence[str], speaker: str) -> str | None:
@@ -86,7 +86,7 @@ def _subject(words: Sequence[str], speaker: str) -> str | None:
 
 
 def _is_same(bearer: str, subject: str, home: Clause, speaker: str) -> bool:
-    """Whether a clause may be about the subject of a claim, too; "they" may be anybody."""
+    """Whether a clause may be about the subject of a claim as well; "they" may be anybody."""
     here = plain_kin(home.words)
     if subject == speaker:
         behind = home.words[home.words.index(bearer) + 1 :] if bearer in home.words else home.words
@@ -138,7 +138,8 @@ def _bearers(text: str, speaker: str) -> Iterator[tuple[Clause, str | None]]:
 
 
 _NEXT = 2
-"""Words behind a name of which one shows that a person is meant: "Samira already handed it in". A choice."""
+"""How many words after a name are searched for a verb, which shows that a person is meant: "Samira already handed it
+in". A choice."""
 
 # --- possessions --------------------------------------------------------------------------------------------
 
@@ -173,7 +174,7 @@ def of_other_owner(content: str, cited: Sequence[tuple[str, str]], speaker: str)
 
 
 _NEAR = 4
-"""Words at a claim's beginning among which somebody's possession is searched. A choice."""
+"""How many words at the beginning of a claim are searched for an owner. A choice."""
 
 
 def _owners(words: Sequence[str], thing: str, speaker: str) -> Iterator[str | None]:
@@ -181,10 +182,10 @@ def _owners(words: Sequence[str], thing: str, speaker: str) -> Iterator[str | No
     for at, word in enumerate(words):
         if word != thing or word.isdigit() or not content_words([word]):
             continue
-        ahead = words[at - 1] if at else ""
-        if not _is_owner(ahead) and content_words([ahead]) and at > 1:
-            ahead = words[at - 2]  # "my uncle's carpentry shop"
-        owner = _owner_in(ahead, speaker) if _is_owner(ahead) else None
+        before = words[at - 1] if at else ""
+        if not _is_owner(before) and content_words([before]) and at > 1:
+            before = words[at - 2]  # "my uncle's carpentry shop"
+        owner = _owner_in(before, speaker) if _is_owner(before) else None
         passed_on = not _GAINED.isdisjoint(words[max(0, at - _BEFORE) : at]) or words[at + 2 : at + 4] in _WITH_US
         yield None if passed_on or owner in _OURS else owner
 
@@ -192,9 +193,10 @@ def _owners(words: Sequence[str], thing: str, speaker: str) -> Iterator[str | No
 _GAINED = frozenset("adopted bought inherited got kept own rent rented".split())
 _WITH_US = (["with", "us"], ["with", "me"])
 _OURS = frozenset("team company family household class band club group department".split())
-"""Owners of whom the speaker is one: "my team's stand-up" is the user's, too."""
+"""Groups to which the speaker belongs: "my team's stand-up" is the user's, too."""
 _BEFORE = 5
-"""Words ahead of a thing among which one says that it has come to the speaker: "we adopted my late brother's dog"."""
+"""How many words before a thing are searched for a word that makes it the speaker's: "we adopted my late brother's
+dog"."""
 
 
 def _is_owner(word: str) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from agent_memory.language.grounding.measures import in_digits
 from agent_memory.language.grounding.polarity import HEDGES, NEGATORS, telling, without_may, words_of
 from agent_memory.text.figures import NUMBERS
-from agent_memory.text.patterns import WORD, linear
+from agent_memory.text.patterns import linear
 from agent_memory.text.sentences import sentences
 
 _LOW = linear(
@@ -55,8 +56,8 @@ _CONDITION_AHEAD = linear(
     r"^\W*(?:if|unless)\s+((?:my|our|the|I|we|he|she|they|it|this|that)\s[^,.;!?]+?)\s((?:I|we|he|she|they)(?:['’]|\s)[^,.;!?]+)",
     re.IGNORECASE,
 )
-"""A condition without a comma behind it: the clause that depends on it begins with the next pronoun."""
-_CONDITION_ABROAD = linear(
+"""A condition without a comma after it: the clause that depends on it begins with the next pronoun."""
+_FOREIGN_CONDITION = linear(
     r"^\W*(?:wenn|falls|sofern|solange|si|als (?:ik|je|jij|we|wij|hij|zij|ze|het|de|mijn|onze)|indien|"
     r"se (?:il|lo|la|l['’]|i|le|mi[oa]|non|tutto|eu|o|a|os|as|não|tudo|der))\s([^,.;!?]+),\s*([^.;!?]+)",
     re.IGNORECASE,
@@ -67,14 +68,14 @@ _ON_CONDITION = linear(
     r"a condizione che|purché|a meno che|desde que|mits|zolang|tenzij)\s",
     re.IGNORECASE,
 )
-"""A condition behind what depends on it."""
+"""The beginning of a condition that comes after what depends on it."""
 _ASKING_WHETHER = linear(
     r"\b(?:know|sure|see|ask(?:s|ed)?|asking|check(?:s|ed|ing)?|wonder(?:s|ed|ing)?|decide|matter|mind|care|idea|tell|"
     r"say|remember|as|even|only|what|but|not|or|and|glad|nice|great|help|appreciate it|best|ideal|fine|ok|okay|good|"
     r"better),?$",
     re.IGNORECASE,
 )
-"""What stands before an "if" that sets no condition."""
+"""What comes before an "if" that sets no condition."""
 _SAYING = frozenset(
     """you remember recall right mistaken possible needed necessary honest anything like ask helps matters erinnere
     fragst irre sbaglio ricordo quieres recuerdo equivoco trompe souviens""".split()
@@ -120,19 +121,15 @@ def _turned_bound(content: str, quoted: str) -> str | None:
     return None
 
 
-def _spelt(text: str) -> str:
-    return WORD.sub(lambda word: str(NUMBERS[word[0]]) if word[0] in NUMBERS else word[0], text.casefold())
-
-
 def _narrowed(content: str, quoted: str) -> str | None:
     """Finds a claim that gives one end of a range as if it were an exact figure."""
     words = words_of(content)
     if not _LIMITED.isdisjoint(words):
         return None
-    plain = _spelt(quoted)
+    plain = in_digits(quoted.casefold())
     said = words_of(plain)
     changes = not _CHANGED.isdisjoint(said) and not _FROM.isdisjoint(said)
-    told = {word for word in words_of(_spelt(content)) if word.isdigit()}
+    told = {word for word in words_of(in_digits(content.casefold())) if word.isdigit()}
     for low, high in _RANGE.findall(plain):
         joined = f" {low} and {high}" in plain or f" {low} y {high}" in plain or f" {low} und {high}" in plain
         if int(low) >= int(high) or (joined and _BETWEEN.isdisjoint(said)):
@@ -165,13 +162,13 @@ def _more_often(content: str, quoted: str) -> str | None:
 
 
 def _on_condition(words: set[str], sentence: str) -> bool:
-    """Whether a claim is what a sentence says under a condition, in another language or behind it."""
+    """Whether a claim is what a sentence says on a condition that comes after it, or that is not in English."""
     told = telling(words)
-    ahead = [(claim, condition, 1) for condition, claim in _CONDITION_ABROAD.findall(sentence)]
+    found = [(claim, condition, 1) for condition, claim in _FOREIGN_CONDITION.findall(sentence)]
     gap = _ON_CONDITION.search(sentence)
-    behind = [] if gap is None else [(sentence[: gap.start()], sentence[gap.end() :], 2)]
-    behind = [one for one in behind if not _ASKING_WHETHER.search(one[0])]
-    for claim, condition, fewest in (*ahead, *behind):
+    if gap is not None and not _ASKING_WHETHER.search(sentence[: gap.start()]):
+        found.append((sentence[: gap.start()], sentence[gap.end() :], 2))
+    for claim, condition, fewest in found:
         if len(told & telling(words_of(claim))) < fewest or not _SAYING.isdisjoint(words_of(condition)):
             continue
         if told.isdisjoint(telling(words_of(condition)) - telling(words_of(claim))):

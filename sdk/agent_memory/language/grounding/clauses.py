@@ -1,8 +1,8 @@
-"""Clauses: the one reader of what was said, clause by clause, for the checks of a model's memories.
+"""Clauses: reads what was said, clause by clause, for the checks of a model's memories.
 
-A clause has its words, the person other than the speaker that it is about, if any, and its mood: whether it was asked,
-planned, wished, supposed or imagined. The words come from grammars of English, German, French, Spanish, Italian and
-Portuguese.
+A clause has its words, the person whom it is about if that is not the speaker, and its mood: whether it was asked,
+planned, wished, supposed or imagined. The word lists come from grammars of English, German, French, Spanish, Italian
+and Portuguese.
 """
 
 from __future__ import annotations
@@ -33,6 +33,11 @@ USER = frozenset(
 """What claims call the user, in seven languages."""
 
 
+def stems_of(texts: Iterable[str]) -> frozenset[str]:
+    """The stems of the content words of texts."""
+    return content_words(words_of(" ".join(texts)))
+
+
 def content_words(words: Sequence[str]) -> frozenset[str]:
     """The stems of the content words among these; irregular pasts count as their verb."""
     return frozenset(
@@ -57,14 +62,14 @@ class Clause:
     Attributes:
         words: Its words in order, without a leading "and" or "but".
         telling: The stems of its content words.
-        mood: What makes it no plain fact: planned, ahead, allowed, wished, due, possible, supposed, imagined,
-            conditional or ironic.
-        governed: The stems that the mood governs.
-        verb: The stem of the first of them in the talk.
-        asked: Whether it asks.
-        party: Whom it is about, if not the speaker.
-        owner: Whose relative that is.
-        begins: Whether it begins a sentence.
+        mood: Why it is not a plain fact: it is planned, ahead (still to come), allowed, wished, due, possible,
+            supposed, imagined, conditional or ironic. None if it is one.
+        governed: The stems of the words to which the mood applies.
+        verb: The stem of the first of these words, in the order of the clause.
+        asked: Whether it is a question.
+        party: The person whom it is about, if that is not the speaker.
+        owner: The person whose relative the party is; the party itself if it is a name.
+        begins: Whether it is the first clause of its sentence.
     """
 
     words: tuple[str, ...]
@@ -85,7 +90,7 @@ def clauses_of(text: str) -> tuple[Clause, ...]:
 
 
 def homes_of(told: frozenset[str], clauses: Iterable[Clause]) -> tuple[int, list[Clause]]:
-    """The largest number of stems that a clause shares with a claim, and the clauses that share so many (if any)."""
+    """The most stems that any clause shares with a claim, and the clauses that share that many; (0, []) if none do."""
     found = [(len(clause.telling & told), clause) for clause in clauses]
     most = max((number for number, _ in found), default=0)
     return most, [clause for number, clause in found if number == most and most]
@@ -127,11 +132,11 @@ def _parsed(text: str) -> Iterator[Clause]:
 
 def _parts(sentence: str) -> Iterator[tuple[str, str]]:
     """The clauses of a sentence, each with what joins it to the one before: a comma, or a word such as "and"."""
-    at, ahead = 0, ""
+    at, joint = 0, ""
     for gap in CLAUSE.finditer(sentence):
-        yield ahead, sentence[at : gap.start()]
-        at, ahead = gap.end(), gap[0].casefold().strip()
-    yield ahead, sentence[at:]
+        yield joint, sentence[at : gap.start()]
+        at, joint = gap.end(), gap[0].casefold().strip()
+    yield joint, sentence[at:]
 
 
 _AND = frozenset("and und et y e".split())
@@ -264,7 +269,7 @@ _WONDERING = linear(
     r"quand|comment|où|quel\w*|combien|cosa|chi|come|quando|dove|quanto|o\s+que|quem|onde)\b",
     re.IGNORECASE,
 )
-"""Questions that say nothing about the person who asks, unless they name something of theirs."""
+"""Beginnings of questions that say nothing about the person who asks, unless they name something of theirs."""
 _REQUESTED = linear(
     r"\byou\s+(?:please\s+)?(?:remind|note|remember|add|put|save|book|schedule|tell|write|keep)\b", re.IGNORECASE
 )
@@ -301,7 +306,7 @@ _BETWEEN = frozenset("already just also still never always really finally".split
 _IS_BEHIND = frozenset(
     "a an the on in at not no been got getting going from very so too always never really also back still just".split()
 )
-"""Words behind which "'s" is "is" or "has": "my flatmate's on holiday"."""
+"""Words before which "'s" is "is" or "has": "my flatmate's on holiday"."""
 
 
 def party_of(words: Sequence[str]) -> str | None:
@@ -311,7 +316,11 @@ def party_of(words: Sequence[str]) -> str | None:
 
 
 def _party(words: Sequence[str], part: str, *, joined: bool) -> tuple[str, str | None] | None:
-    """Whom a clause is about, and whose relative that is; None if it begins with nobody or with the speaker."""
+    """The party and the owner of a clause (see `Clause`); None if it begins with nobody, or with the speaker.
+
+    `part` is its text, whose capitals show names; `joined` says that an "and" comes before it.
+    """
+    capitals = {word.casefold() for word in part.split() if word.istitle()}
     first = words[0].partition("'")[0]  # "he's been ill"
     if first in PRONOUNS and len(words) > 1 and not words[1].endswith(("ado", "ido")):  # "he dejado" is "I have"
         return first, None
@@ -321,24 +330,24 @@ def _party(words: Sequence[str], part: str, *, joined: bool) -> tuple[str, str |
         owns = word.endswith("'s") and words[at + 2 : at + 3] and words[at + 1] not in _IS_BEHIND
         if base not in KIN or (owns and at):
             continue
-        ahead = words[:at]
-        if 1 < at <= 4 and ahead[-1] in _POSSESSIVES and ahead[-2] in _OF:  # "la prof de ma fille"
-            return ahead[-3], word
-        possessors = [one.removesuffix("'s") for one in ahead if one.endswith("'s")]
+        before = words[:at]
+        if 1 < at <= 4 and before[-1] in _POSSESSIVES and before[-2] in _OF:  # "la prof de ma fille"
+            return before[-3], word
+        possessors = [one.removesuffix("'s") for one in before if one.endswith("'s")]
         if possessors and at <= 3:
             return word, possessors[-1]
-        if (ahead[0] in _MINE and at <= 3) if ahead else base in _AS_NAMES:
+        if (before[0] in _MINE and at <= 3) if before else base in _AS_NAMES:
             return word, None
     first, second = [*words, "", ""][:2]
     if first in THEIRS:  # "her blood pressure is all over the place"
         return first, None
-    if first in ADDRESSING and f"{second[:1].upper()}{second[1:]}" in part.split():  # "ask Karl about it"
+    if first in ADDRESSING and second in capitals:  # "ask Karl about it"
         return second, second
     if second in _IS_BEHIND and first.endswith("'s") and first not in _NOBODY:  # "Sam's the one who cooks"
         first, second = first.removesuffix("'s"), "is"
     elif second == "from":  # "Sophie from legal is away"
         second = next((word for word in words[2:6] if word in OF_PEOPLE), second)
-    if joined and second in _CONCERNING and f"{first[:1].upper()}{first[1:]}" in part.split():  # "… and Eva about that"
+    if joined and second in _CONCERNING and first in capitals:  # "… and Eva about that"
         return first, first
     if second in _BETWEEN:  # "Samira already handed it in"
         second = next(iter(words[2:3]), "")
@@ -372,7 +381,7 @@ _PEOPLE = frozenset(
     gente señor señora gens monsieur dame signora persone pessoa pessoal""".split()
 )
 _OF_WORKERS = ("er", "or", "ist", "mate", "ian", "man", "woman", "eur", "euse", "ore", "ora")
-"""Endings of words for people that say what they do: carer, supervisor, dentist, flatmate."""
+"""Endings of words that name people by what they do: carer, supervisor, dentist, flatmate."""
 
 
 _DETERMINERS = frozenset(
@@ -382,7 +391,7 @@ _DETERMINERS = frozenset(
 
 
 REPORTING = frozenset("says said thinks thought reckons claims finds found told tells sagt meint dice dit".split())
-"""What somebody does who tells of another."""
+"""Verbs with which somebody tells what another person said, thought or did."""
 OF_PEOPLE = frozenset(
     """is has was will can says lives works likes loves hates plays wants needs owns hat ist lebt wohnt arbeitet tiene
     vive trabaja est habite travaille lavora abita tem mora""".split()

@@ -1,6 +1,6 @@
-"""Contrasts: finds claims that turn round an order, a share or an exception, or pick the other one of a row.
+"""Contrasts: finds claims that reverse an order, a share or an exception, or name another one of a series.
 
-English only, like most of the rules beside it. A claim is compared with the quoted sentences.
+Mostly for English. A claim is compared with the quoted sentences.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from agent_memory.text.stems import stem
 
 
 def contrasts(content: str, quoted: str, said: str) -> str | None:
-    """The first such contrast between a claim and what was said, as half a sentence; None if there is none.
+    """The first of these contrasts between a claim and what was said, in words; None if there is none.
 
     Args:
         content: the claim.
         quoted: the sentences that it quotes.
-        said: all that may have been taken up: the cited turns and those ahead of them.
+        said: all to which the claim may refer: the cited turns and those before them.
     """
     return (
         _other_of_a_row(content, quoted, said)
@@ -109,16 +109,16 @@ def _excepted(content: str, quoted: str) -> str | None:
     return None
 
 
-def of_other_kin(content: str, cited: str, ahead: str) -> str | None:
+def of_other_kin(content: str, cited: str, before: str) -> str | None:
     """Finds "User's sister takes ibuprofen" where the user takes it, and an earlier turn was about the sister."""
     words = words_of(cited)
     if "i" not in words and not any(word.startswith(("i'", "i’")) for word in words):
         return None
     if not _OTHERS.isdisjoint(words):
         return None
-    here, before = _kin(words), _kin(words_of(ahead))
+    here, earlier = _kin(words), _kin(words_of(before))
     told = next(iter(_kin(words_of(content)[:4])), None)
-    return f"nobody said {told} of this" if told and told not in here and told in before else None
+    return f"nobody said {told} of this" if told and told not in here and told in earlier else None
 
 
 _OTHERS = frozenset("he she they him her his their them it this that these those we our one who also too both".split())

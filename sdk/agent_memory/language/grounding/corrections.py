@@ -30,7 +30,7 @@ _LEADING = frozenset(
 _SMALL = _LEADING | SMALL_WORDS | FUNCTION_WORDS | {"dr", "s", "course", "natürlich"}
 _UNITS = frozenset(unit for units in UNITS for unit in units)
 """What a correction may have beside its values and the words of what it corrects; a unit only if there was none."""
-# What adds a value to another, and what stands ahead of a name that is a place and nobody's.
+# Words that add a value to another; and words before a name that is a place's, not a person's.
 _ADDING = frozenset("and also too plus another und auch y también et aussi e anche também en ook".split())
 _PLACED = linear(r"\b(?:at|in|to|from|for|by|on|im|in|bei|aus|nach|en|de|à|au|a|em|no|na|op|naar)\s$", re.IGNORECASE)
 _NAME_BEFORE = linear(r"\p{Lu}[\w'’-]*\s$")
@@ -64,10 +64,11 @@ def first_clause(text: str) -> str:
 
 
 def revised(said: str, correction: str, *, sure: bool = False) -> str | None:
-    """A statement with the values that open a correction in place of its own; None unless it has as many of each kind.
+    """A statement with the values at the beginning of a correction in place of its own.
 
-    A capital at the beginning makes no name. What asks, adds or has words of its own is about something else: "I take
-    20 mg. Hmm, 40 pills left." A name alone may be that of who is addressed, unless the correction is `sure`.
+    None unless it has as many values of each kind. A capital at the beginning of a sentence makes no name. What asks,
+    adds or has words of its own is about something else: "I take 20 mg. Hmm, 40 pills left." A name alone may be that
+    of the person addressed, unless the correction is `sure`.
     """
     brought = first_clause(correction)
     new, old = _values(brought, opens=True), _values(said, opens=False)
@@ -106,7 +107,10 @@ def _values(text: str, *, opens: bool) -> list[tuple[str, int, int]]:
 
 
 def _taken_back(before: str, after: str, *, bare: bool) -> tuple[str, int] | None:
-    """What stands before with the new value in the old one's place, and where that ends; None without a correction."""
+    """The text `before`, with the new value in place of the old one, and where the new one ends in `after`.
+
+    None if nothing is corrected.
+    """
     new = _first_value(after)
     kind = _kind(new) if new else None
     clause = _CLAUSE_END.split(before)[-1]
@@ -125,7 +129,7 @@ def _taken_back(before: str, after: str, *, bare: bool) -> tuple[str, int] | Non
 
 
 def _first_value(text: str) -> str | None:
-    """The first figure, date or name of a text, if only articles and the like are ahead of it."""
+    """The first figure, date or name of a text, if only articles and the like come before it."""
     for word in text.split()[:_FARTHEST]:
         plain = word.rstrip(".,;:!?")
         if _kind(plain):

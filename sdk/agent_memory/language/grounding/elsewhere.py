@@ -1,4 +1,4 @@
-"""Elsewhere: finds claims that put together what was said in different turns about different things."""
+"""Elsewhere: finds claims that come from another turn, or that join what different turns say about different things."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from agent_memory.text.patterns import WORD
 from agent_memory.text.sentences import sentences
 
 
-def refers_back(cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> bool:
-    """Whether a cited turn takes up what was said ahead of it: it answers, is short, or says "it" or "there"."""
+def refers_back(cited: Sequence[Spoken], before: Sequence[Spoken]) -> bool:
+    """Whether a cited turn refers to what was said before it: it answers, is short, or says "it" or "there"."""
     if cited and not cited[0].is_user:
         return True
-    if any(turn.text.rstrip().endswith("?") or "?" in turn.text[-80:] for turn in ahead[-1:]):
+    if any(turn.text.rstrip().endswith("?") or "?" in turn.text[-80:] for turn in before[-1:]):
         return True
     # "Also" at the beginning of a turn adds something; within one it takes up what was said.
     words = [[word.partition("'")[0] for word in words_of(turn.text.removeprefix("Also "))] for turn in cited]
@@ -34,24 +34,26 @@ _ANAPHORS_FIRST = frozenset(
 )
 
 
-def of_other_turn(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> str | None:
-    """A claim that was said in another turn, or joins the parts of two, as half a sentence; None if it does not.
+def of_other_turn(content: str, cited: Sequence[Spoken], before: Sequence[Spoken]) -> str | None:
+    """Why a claim does not belong to its turns: it was said in another one, or joins parts of two. None if it does.
 
     Args:
         content: the claim.
         cited: the turns that it cites.
-        ahead: the turns just ahead of them.
+        before: the turns just before them.
     """
-    return _elsewhere(content, cited, ahead) or _of_other_name(content, cited, ahead) or _joined(content, cited, ahead)
+    return (
+        _elsewhere(content, cited, before) or _of_other_name(content, cited, before) or _joined(content, cited, before)
+    )
 
 
-def _elsewhere(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> str | None:
+def _elsewhere(content: str, cited: Sequence[Spoken], before: Sequence[Spoken]) -> str | None:
     """Finds a claim with no word of its cited turns, but several of an earlier turn to which they do not refer."""
-    told = telling(words_of(content)) - telling(words_of(" ".join(turn.name or "" for turn in (*cited, *ahead))))
+    told = telling(words_of(content)) - telling(words_of(" ".join(turn.name or "" for turn in (*cited, *before))))
     here = told & telling(words_of(" ".join(f"{turn.name or ''}: {turn.text}" for turn in cited)))
-    if len(told) < 2 or refers_back(cited, ahead):
+    if len(told) < 2 or refers_back(cited, before):
         return None
-    found = any(len((told - here) & telling(words_of(turn.text))) > max(1, len(here)) for turn in ahead)
+    found = any(len((told - here) & telling(words_of(turn.text))) > max(1, len(here)) for turn in before)
     return "it was said in another turn" if found else None
 
 
@@ -72,21 +74,21 @@ def _said_with(anchor: str, turns: Iterable[Spoken]) -> list[tuple[Spoken, str]]
     return [(turn, part) for turn in users for part in sentences(turn.text) if anchor in words_of(part)]
 
 
-def _of_other_name(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> str | None:
+def _of_other_name(content: str, cited: Sequence[Spoken], before: Sequence[Spoken]) -> str | None:
     """Finds "the new job pays 52,000" if that was said of the old job, which has a name of its own."""
-    anchors = _anchors(content) if len([turn for turn in (*cited, *ahead) if turn.is_user]) > 1 else []
+    anchors = _anchors(content) if len([turn for turn in (*cited, *before) if turn.is_user]) > 1 else []
     told = set(names(content)) if anchors else set()
     said = " ".join(turn.text for turn in cited if turn.is_user)
     for anchor in anchors if told.intersection(WORD.findall(said)) else ():
-        homes = [set(names(part)) for _, part in _said_with(anchor, [*ahead, *cited])]
+        homes = [set(names(part)) for _, part in _said_with(anchor, [*before, *cited])]
         if homes and all(home and home.isdisjoint(told) for home in homes):
             return f"{anchor} was said of {min(homes[0])}"
     return None
 
 
-def _joined(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> str | None:
+def _joined(content: str, cited: Sequence[Spoken], before: Sequence[Spoken]) -> str | None:
     """Finds a figure or a day of one turn that a claim gives to what another turn is about."""
-    talk = [*ahead, *cited]
+    talk = [*before, *cited]
     stems = content_words(words_of(content))
     anchors = _anchors(content)
     for anchor in anchors if sum(turn.is_user for turn in cited) > 1 else ():

@@ -63,7 +63,7 @@ _STILL = frozenset(
 )
 """Words with which something is so now."""
 _ONE = frozenset("uno una einen eine eins un une".split())
-"""What may stand for a thing of the clause ahead."""
+"""What may stand for a thing that the clause before names."""
 _ONCE = linear(
     r"\b(?:gestern|vorgestern|neulich|ayer|anoche|hier soir|l['’]autre jour|l['’]altro giorno|vorige week|"
     r"ieri|ontem|gisteren|stamattina|vanochtend)\b",
@@ -86,7 +86,7 @@ _DAYS = linear(
 
 
 def other_foreign_time(content: str, quoted: str, is_then: bool) -> str | None:
-    """A claim that says "is" or "always" of what was said of the past or of one time, as half a sentence.
+    """Why a claim may not say "is" or "always": it was said of the past, or of one time. None if it may.
 
     Args:
         content: the claim, in the language of its quote or in English.

@@ -1,7 +1,7 @@
 """Checks that the input of a model supports its answer.
 
-Any adapter passes its output through `ground`. Unsupported items are dropped one by one, each with a reason of one
-line; an invented quote, ref or figure never reaches the store.
+Every adapter passes its output through `ground`. It drops each unsupported item with a one-line reason, so an invented
+quote, ref or figure never reaches the store.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _heard_by_profile(data: ProfileInput) -> list[Spoken]:
 
 
 def _without_unsaid(output: Out, heard: Sequence[Spoken], rejected: list[str]) -> Out:
-    """A document without the lines, and the values of its state, that none of its sources supports."""
+    """A summary or profile without the lines, and without the values of its state, that no source supports."""
     if not heard:
         return output
     changes: dict[str, object] = {}
@@ -131,7 +131,7 @@ _INVENTED = (NO_SOURCE, NOT_QUOTED, NONE_FOUND, NO_QUOTE)
 
 
 def without_evidence(rejected: Sequence[str]) -> int:
-    """How many memories were dropped because their turns or their words do not exist, of the reasons of an answer."""
+    """How many of these reasons dropped a memory because its turns or its quoted words do not exist."""
     return sum(reason.endswith(_INVENTED) for reason in rejected)
 
 
@@ -146,7 +146,7 @@ def _ground_memories(output: ExtractOutput, data: ExtractInput, rejected: list[s
             found = ground_memory(memory, data.turns, data.before)
             grounded = found.memory if isinstance(found, Reworded) else found
             cited = [turn for turn in data.turns if turn.ref in grounded.turns]
-            heard = _spoken([*_ahead(cited, data.turns, data.before), *cited])
+            heard = _spoken([*_turns_before(cited, data.turns, data.before), *cited])
             grounded = ground_custom(grounded, data.custom, heard)
             if content_hash(grounded.content) in kept:
                 raise Ungrounded("the answer has it already")
@@ -163,14 +163,14 @@ def ground_memory(
 ) -> ExtractedMemory | Reworded:
     """A memory with its refs in order, its quote as in the transcript, and no time phrase that nobody used.
 
-    If no turn that it cites has the quote, the one turn of a user that has it counts as cited (`_turn_of_quote`).
+    If no turn that it cites has the quote, the one user turn that has it counts as cited (`_turn_of_quote`).
 
-    A fact must quote a user; what an agent or a tool said can only be its occasion. Procedures and episodes may come
-    from any turn except a system turn; what only an agent or a tool said is settled by that turn, even if a user spoke
-    after it.
+    A fact must quote a user; what an agent or a tool said can only prompt it. Procedures and episodes may come from any
+    turn except a system turn. One that only an agent or a tool said is as trustworthy as that turn, even if a user
+    spoke after it.
 
-    If its content does not follow from them, the memory gets the user's own words (`own_words`), where these tell
-    something.
+    If its content does not follow from its turns, the memory gets the user's own words (`own_words`), provided that
+    they make sense by themselves.
 
     Raises:
         Ungrounded: its refs or its quote cannot be found, or its content does not follow from them and the quoted words
@@ -204,16 +204,15 @@ def ground_memory(
     if memory.valid_from and memory.valid_to and memory.valid_to < memory.valid_from:
         changes |= {"valid_from": None, "valid_to": None}
     grounded = memory.model_copy(update=changes)
-    why = why_unsupported(
-        grounded.content, grounded.quote, _spoken(cited), _spoken(_ahead(cited, turns, before)), grounded.time_phrase
-    )
+    earlier = _spoken(_turns_before(cited, turns, before))
+    why = why_unsupported(grounded.content, grounded.quote, _spoken(cited), earlier, grounded.time_phrase)
     if why is None:
         return grounded
     quoted = next((turn for turn in reversed(cited) if turn.ref in by_user), None)
     if quoted is None or why in NOT_STATED:
         raise Ungrounded(why)
     quoting = grounded.model_copy(update={"quote": by_user[quoted.ref]})
-    own = in_own_words(quoting, quoted, _ahead([quoted], turns, before))
+    own = in_own_words(quoting, quoted, _turns_before([quoted], turns, before))
     # The quoted words may be somebody else's: "Summarise this review: 'I love it.'"
     if own is None or of_direct_speech(f"User {quoting.quote}", [folded(quoted.content)], "user"):
         raise Ungrounded(why)
@@ -221,11 +220,11 @@ def ground_memory(
 
 
 def _turn_of_quote(quote: str, turns: Sequence[TurnView]) -> tuple[TurnView, str] | None:
-    """The turn of a user that has a quote word for word, and the quote as it stands there.
+    """The user turn that has a quote word for word, and the quote as it stands there.
 
     Models confuse or invent refs of turns whose words they quote correctly. A quote shows which turn is meant only if
-    it stands alone: "yes, please" may be said to anything. Of several turns with it, the newest counts if all are the
-    same words of the same user; otherwise the quote shows none.
+    it stands alone: "yes, please" may be said to anything. If several turns have it, the newest counts, provided that
+    all of them are the same words of the same user.
     """
     found = [
         (turn, said) for turn in turns if turn.role == "user" and (said := find_quote(quote, turn.content)) is not None
@@ -235,13 +234,13 @@ def _turn_of_quote(quote: str, turns: Sequence[TurnView]) -> tuple[TurnView, str
     return found[-1]
 
 
-def _ahead(cited: Sequence[TurnView], turns: Sequence[TurnView], before: Sequence[TurnView]) -> list[TurnView]:
+def _turns_before(cited: Sequence[TurnView], turns: Sequence[TurnView], before: Sequence[TurnView]) -> list[TurnView]:
     """The turns just before those that a memory cites: as many as a model always sees before a batch."""
     first = next(place for place, turn in enumerate(turns) if turn.ref == cited[0].ref)
-    return [*before, *turns[:first]][-_AHEAD:]
+    return [*before, *turns[:first]][-_MOST_BEFORE:]
 
 
-_AHEAD = 5
+_MOST_BEFORE = 5
 """As `Limits.turns_before`."""
 
 

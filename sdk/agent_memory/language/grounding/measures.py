@@ -58,7 +58,7 @@ _DICTATED = linear(rf"\b{_SPOKEN_DIGIT}(?:\s+{_SPOKEN_DIGIT}){{2,15}}\b", re.IGN
 """A number said digit by digit: "four four one nine"."""
 _SPELT_SCALES = frozenset("hundred thousand million billion".split())
 _SPELT_PARTS = _SPELT_SCALES | {word for word, number in NUMBERS.items() if number >= 20}
-"""Words of which a number of several words has one."""
+"""A number of several words has at least one of these."""
 
 
 _ALL_NUMBERS = NUMBERS | {
@@ -109,14 +109,14 @@ def _hours(said: str) -> Iterator[str]:
     for found in _SPOKEN.finditer(said):
         yield from (_clock(found), _clock(found, later=12))
     for word in _HALF_HOUR.findall(said):
-        if hour := _ALL_NUMBERS.get(word, int(word) if word.isdigit() else 0):
+        if hour := number_of(word):
             # "half seven" is 7:30, and "halb sieben" 6:30.
             yield from (f"{hour}:30", f"{hour + 12}:30", f"{hour - 1 or 12}:30")
 
 
 def _clock(found: re.Match[str], later: int = 0) -> str:
     """A time of day as a clock shows it: "quarter past six" is 6:15."""
-    hour = _ALL_NUMBERS.get(found[3], int(found[3]) if found[3].isdigit() else 0)
+    hour = number_of(found[3])
     minutes = 30 if found[1] == "half" else 15
     return f"{hour + later}:{minutes}" if found[2] == "past" else f"{(hour - 1 or 12) + later}:{60 - minutes}"
 
@@ -162,10 +162,10 @@ _SMALL = linear(r"\d{1,3}(?:\.\d)?")
 
 
 def _with_halves(said: str) -> str:
-    """A text with its halves in digits behind it: "an hour and a half" is 1.5 hours, and 90 minutes."""
+    """A text, followed by its halves in digits: "an hour and a half" is 1.5 hours, and 90 minutes."""
     digits = []
     for count, unit in _AND_A_HALF.findall(said.casefold()):
-        number = _ALL_NUMBERS.get(count, int(count) if count.isdigit() else 1)
+        number = number_of(count) or 1
         digits.append(f"{number}.5 {unit}")
         if unit.startswith("hour"):
             digits.append(f"{60 * number + 30} minutes")
@@ -194,6 +194,11 @@ def _value(digits: str, scale: str) -> str:
     return number.lstrip("0") or "0"
 
 
+def in_digits(text: str) -> str:
+    """A text with its English number words as digits, in small letters: "three cats" is "3 cats"."""
+    return WORD.sub(lambda word: str(NUMBERS.get(word[0], word[0])), text)
+
+
 def without_scales(text: str) -> str:
     """A text with its large numbers in plain digits: 60k and 60,000 are both 60000."""
     return _LARGE.sub(lambda found: _value(found[1] or found[2], (found[3] or "").casefold()), text)
@@ -208,15 +213,15 @@ _LARGE = linear(
 def unsaid_figures(content: str, quoted: str, said: str) -> str | None:
     """A figure that nobody said."""
     content, quoted, said = map(_in_ascii, (content, quoted, _with_halves(said)))
-    whole = _SPOKEN.sub(" ", said.casefold())  # "half past four" is not four o'clock
+    plain, heard = _SPOKEN.sub(_clock, content.casefold()), said.casefold()
+    whole = _SPOKEN.sub(" ", heard)  # "half past four" is not four o'clock
     known = _numbers(whole) | {part.lstrip("0") or "0" for part in _DIGITS.findall(whole)}
-    known |= set(_hours(said.casefold())) | set(_counted(said.casefold()))
-    scales = {SCALES[figure[2]] for figure in _SCALED.finditer(said.casefold()) if figure[2]}  # "5k? No, 7.5"
+    known |= set(_hours(heard)) | set(_counted(heard))
+    scales = {SCALES[figure[2]] for figure in _SCALED.finditer(heard) if figure[2]}  # "5k? No, 7.5"
     known |= {f"{float(number) * scale:.0f}" for scale in scales for number in known if _SMALL.fullmatch(number)}
-    known |= set(map(_digits, _DICTATED.findall(said)))
-    plain, early = _SPOKEN.sub(_clock, content.casefold()), said.casefold()
+    known |= set(map(_digits, _DICTATED.findall(heard)))
     hours = {hour for hour in _OCLOCK.findall(plain) if 12 < int(hour) < 24}
-    known |= {hour for hour in hours if _is_evening(int(hour) - 12, known, early)}
+    known |= {hour for hour in hours if _is_evening(int(hour) - 12, known, heard)}
     thousands = _MONEY.search(said) is not None or any(len(number) > 3 for number in known)
     missing = {
         number
@@ -241,13 +246,13 @@ _MONEY = linear(
     r"prix|loyer|coûte|stipendio|prezzo|affitto|costa)\b",
     re.IGNORECASE,
 )
-"""Words with which people leave out the thousand: "they pay 70"."""
+"""Words beside which people leave out the thousand: "they pay 70"."""
 _SEPARATORS = linear(
     r"[,;&+/\n]|[.!?]\s+\p{L}|\b(?:and|or|with|plus|und|oder|mit|y|e|o|con|et|ou|avec|com|en|of|met|we|us|our|both|twice|again|another|other|"
     r"second|also|too|wir|uns|unser\p{L}*|nous|notre|nos|nuestr\p{L}*|noi|nostr\p{L}*|nós|noss\p{L}*|wij|ons|onze)\b",
     re.IGNORECASE,
 )
-"""What may join the things that a claim counts."""
+"""Signs and words between things that a claim may have counted: "Ann, Ben and Carl"."""
 _DIGITS = linear(r"\d+")
 _DIGIT = linear(r"\d")
 
@@ -312,11 +317,10 @@ def wrong_unit(content: str, said: str) -> str | None:
     numbers = _numbers(said)
     bare = {_value(one[2], "") for one in _MEASURED.finditer(said.casefold()) if not one[1] and not one[3]}
     for (number, which), units in _measures(content).items():
-        if number not in numbers or (units == {"s"} and f"{number}s" in content):  # counted from words, or "their 30s"
+        # What nobody said in figures was counted from words; "their 30s" are no seconds.
+        if number not in numbers or number in bare or (units == {"s"} and f"{number}s" in content):
             continue
         beside = set().union(*(units for (_, kind), units in known.items() if kind == which))
-        if number in bare:
-            continue
         others = known.get((number, which)) or (_UNSAID[which] and _UNSAID[which] | beside)  # "from 800 ms to 240"
         if others and not units & others:
             return f"{number} was said in another unit"
@@ -325,15 +329,12 @@ def wrong_unit(content: str, said: str) -> str | None:
 
 def is_span_said(phrase: str, said: str) -> bool:
     """Whether the number and the unit of a span of time were said, in digits, words or another language."""
-    told, spans = WORD.findall(phrase.casefold()), UNITS[1]
-    units = {spans[word] for word in told if word in spans}
-    return (
-        bool(units)
-        and units <= {spans.get(word) for word in WORD.findall(said.casefold())}
-        and (bool(_numbers(phrase)) and _numbers(phrase) <= _numbers(said))
-    )
+    spans, numbers = UNITS[1], _numbers(phrase)
+    units, heard = ({spans[one] for one in WORD.findall(text.casefold()) if one in spans} for text in (phrase, said))
+    return bool(units and numbers) and units <= heard and numbers <= _numbers(said)
 
 
 _SQUARE = linear(r"\b(?:square|sq\.?)\s")
 _UNSAID: tuple[set[str], ...] = ({"eur", "usd", "gbp", "jpy", "chf", "percent"}, {"y"}, set(), set(), set(), set())
-"""Units that a bare figure may have: money any currency or a share ("60/40"), an age years. Not listed: any unit."""
+"""The units that a figure without a unit may mean, by what they measure: a currency or a share ("60/40"), years of age.
+An empty set: any unit."""

@@ -42,9 +42,9 @@ _MARKS = HEDGES | frozenset(
     expresses expressed wanting feeling hesitates hesitating torn remembers recalls certain
     hésite zögert schwankt duda esita
     will wollen möchte möchten plant planen soll sollte muss müssen fragt fragte glaubt denkt vermutet hofft würde hätte
-    könnte angeblich anscheinend vielleicht wahrscheinlich vermutlich wird werden überlegt wünscht beabsichtigt hat_vor
+    könnte angeblich anscheinend vielleicht wahrscheinlich vermutlich wird werden überlegt wünscht beabsichtigt
     vor ob erwägt unsicher
-    quiere planea va podría pregunta preguntó debe debería tiene_que cree piensa supone desea espera quizá quizás parece
+    quiere planea va podría pregunta preguntó debe debería cree piensa supone desea espera quizá quizás parece
     gustaría quisiera querría si posible supuestamente tal hay que
     veut prévoit pourrait demande doit devrait croit pense suppose souhaite espère voudrait aimerait envisage peut
     paraît semblerait probablement ira compte faut
@@ -70,7 +70,7 @@ _REPORTED = linear(
     r"traduis|traduisez|traduci|traduz|traduza|vertaal)\b[^:.!?\n]{0,40}:\s+([^\n]{8,400})",
     re.IGNORECASE,
 )
-"""Words of a text without quotation marks: "the letter reads: …", "translate: …". Not those of "proofread my CV: …"."""
+"""Words quoted without quotation marks: "the letter reads: …", "translate: …". (Not those of "proofread my CV: …".)"""
 _FIRST_PERSON = frozenset(
     "i i'm i've i'd i'll my me we ich mein meine wir yo mi je j'ai j'aime mon ma nous io ho eu".split()
 )
@@ -82,7 +82,7 @@ _SAID_BY_SELF = frozenset(
 
 
 def changed_mood(content: str, cited: Sequence[str], speaker: str) -> str | None:
-    """What a claim wrongly states as a fact, as half a sentence; None if nothing.
+    """How something was said that a claim states as a fact, such as "it was asked, not stated"; None if as a fact.
 
     Args:
         content: the claim.
@@ -127,7 +127,7 @@ def changed_mood(content: str, cited: Sequence[str], speaker: str) -> str | None
 
 
 _SURE = 2
-"""Words that a claim shares with a clause which alone is then its source. A choice."""
+"""A clause that shares this many words with a claim counts as its source. A choice."""
 
 
 def _is_still_to_come(words: Sequence[str], homes: Sequence[Clause], cited: Sequence[str]) -> bool:
@@ -156,7 +156,7 @@ _ITALIAN = frozenset(["utente", "l'utente"])
 
 
 def _reported(clause: Clause) -> frozenset[str]:
-    """The words with which a claim may report a question. One that names nobody tells of no plan of who asks."""
+    """The words with which a claim may report a question. "Plans" is none if the question does not name the speaker."""
     return _MARKS - _SETTLED - _FUTURE - (_PLANS if SELF.isdisjoint(clause.words) else frozenset())
 
 
@@ -185,7 +185,7 @@ def _is_over_too_soon(words: Sequence[str], cited: Sequence[str]) -> bool:
 _NOT_DONE = frozenset("be been is are to wants should feels".split())
 """Words of a claim before a participle of something that nobody has done yet."""
 _FAR = 6
-"""Words at a claim's beginning among which its verb is searched. A choice."""
+"""How many words at the beginning of a claim are searched for its verb. A choice."""
 _ADVERBS = frozenset("just already recently also finally once".split())
 _TO_BE_DONE = frozenset("get gets getting be".split())
 """Words before a participle of something that is still to come: "gets delivered on Monday"."""
@@ -195,7 +195,7 @@ _PAST_SIGNS = frozenset(
     back hatte war habe haben hat ist sind bin gestern seit schon he ha hemos hace fue era ayer j'ai ai a avons est ho
     sono ieri""".split()
 )
-"""Words of a talk in which something is over."""
+"""Words with which the talk says that something is over."""
 
 
 def _marks(clause: Clause) -> frozenset[str]:
@@ -219,7 +219,7 @@ _CONDITIONS = frozenset(
 )
 """Words with which a claim may report what was only supposed, or made up."""
 _CHOSEN = frozenset("decided chose determined committed agreed promised".split())
-"""Words of `_MARKS` that say that a thought has come to its end."""
+"""Those of `_MARKS` that say that somebody has made up their mind."""
 
 
 _JOKING = frozenset(
@@ -237,7 +237,7 @@ _FUTURE = frozenset("will going gonna upcoming soon tomorrow next scheduled abou
 
 
 def _translated(words: Sequence[str], clauses: Sequence[Clause]) -> str | None:
-    """What a claim in another language than its only source wrongly states as a fact."""
+    """How something was said that a claim, in another language than its only source, states as a fact."""
     if not clauses or any(not _marks(clause).isdisjoint(words) for clause in clauses):
         return None
     if all(clause.asked for clause in clauses):

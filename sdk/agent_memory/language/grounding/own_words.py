@@ -1,7 +1,7 @@
 """Own words: replaces a model's wording that the turns do not support with the words that the user said.
 
-The sentences that the model quoted were said, whatever is wrong with its own sentence. So nothing that was said is
-lost, and nothing that was not said is kept. A question, somebody else's words and a reply that tells nothing by itself
+Whatever is wrong with the model's own sentence, the sentences that it quoted were said. So nothing that was said is
+lost, and nothing that was not said is kept. A question, somebody else's words, and a reply that says nothing by itself
 make no memory.
 """
 
@@ -47,7 +47,7 @@ def in_own_words(memory: ExtractedMemory, turn: TurnView, before: Sequence[TurnV
     Args:
         memory: the memory, its quote as it stands in the turn.
         turn: the user's turn that has the quote.
-        before: the turns just ahead of it.
+        before: the turns just before it.
     """
     quote, text = folded(memory.quote).strip(), folded(turn.content)
     parts = [part for part in _quoted(text, quote) if not part.rstrip("\"'”’) ").endswith(QUESTION_MARKS)]

@@ -1,7 +1,7 @@
 """Parties: finds claims that say of one person what was said of another, or that reverse a relation.
 
 "My sister has a licence" says nothing about the speaker, "he sold me his camera" says who sold it, and "from Heroku to
-Render" has a direction.
+Render" has a direction. `bearers` finds the first fault where the talk leaves its subject out.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _ARTICLES = frozenset(
 
 
 def of_bystander(content: str, cited: Sequence[str], speaker: str) -> str | None:
-    """Finds a claim about the speaker, or about a named person, that was said of somebody close to them.
+    """Finds a claim about the speaker, or about a named person, that was said of somebody near them ("my sister …").
 
     Args:
         content: the claim.
@@ -111,7 +111,7 @@ def of_bystander(content: str, cited: Sequence[str], speaker: str) -> str | None
 
 
 _SUBJECT = 4
-"""Words at a claim's beginning that may say whom it is about: "User's older sister". A choice."""
+"""How many words at the beginning of a claim may say whom it is about: "User's older sister". A choice."""
 _VERBS = frozenset("is are was were has have had will would".split())
 
 
@@ -120,11 +120,11 @@ def _bases(words: Sequence[str]) -> set[str]:
 
 
 def of_another(content: str, cited: Sequence[tuple[str, str]]) -> str | None:
-    """Says whether a claim ascribes to one person what was said about another; None if it does not.
+    """Finds a claim that ascribes to one person what was said about another.
 
-    Only clauses that begin with a person are compared: "my sister lives in Oslo and my brother is a nurse". The one of
-    whom a clause of the claim speaks must begin another clause than those that have its last known word. Clauses with
-    "she" or "you" may be about anybody, and somebody who says "me too" takes up what another said.
+    Only clauses that begin with a person are compared: "my sister lives in Oslo and my brother is a nurse". A claim is
+    refused if all clauses that have one of its words begin with somebody else than its own clause. Clauses with "she"
+    or "you" may be about anybody, and somebody who says "me too" agrees with what another said.
 
     Args:
         content: the claim.
@@ -166,7 +166,7 @@ def of_another(content: str, cited: Sequence[tuple[str, str]]) -> str | None:
 _SPEECH = linear(r"[\"“”„«]|(?:^|\s)['‘]\p{L}")
 _STANDING_FOR = frozenset("one ones it them that there".split())
 _KNOWN_WELL = 2
-"""Words of a claim that its subject's own clause has, so that the rest may be what it is about. A choice."""
+"""If a clause about the subject itself has this many words of the claim, it is the claim's source. A choice."""
 
 
 def _bearer(clause: Clause, speaker: str) -> str | None:
@@ -271,7 +271,7 @@ def _linked(words: Sequence[str]) -> Iterator[tuple[str, frozenset[str], frozens
 
 
 _MOST_LINKS = 12
-"""Prepositions that are compared: a sentence has fewer. A choice."""
+"""How many prepositions are compared: hardly any sentence has more. A choice."""
 
 
 def _turned_order(words: Sequence[str], quoted: str) -> str | None:
@@ -285,19 +285,17 @@ def _turned_order(words: Sequence[str], quoted: str) -> str | None:
         if len(places) != 1 or not content_words([word]):
             continue
         said, place = places[0]
-        both = content_words(words[:at]) & content_words(
-            words[at + 1 :]
-        )  # "the billing service calls the orders service"
-        ahead, behind = content_words(words[:at]) - both, content_words(words[at + 1 :]) - both
-        was_ahead, was_behind = content_words(said[:place]), content_words(said[place + 1 :])
+        before, after = content_words(words[:at]), content_words(words[at + 1 :])
+        before, after = before - after, after - before  # "the billing service calls the orders service"
+        was_before, was_after = content_words(said[:place]), content_words(said[place + 1 :])
         nearest = content_words([_behind(words, at) or ""])
-        if ahead & was_behind and behind & was_ahead and not (ahead & was_ahead or nearest & was_behind):
-            return f"{min(ahead & was_behind)} and {min(behind & was_ahead)} changed places"
+        if before & was_after and after & was_before and not (before & was_before or nearest & was_after):
+            return f"{min(before & was_after)} and {min(after & was_before)} changed places"
     return None
 
 
 _LONGEST_CLAUSE = 40
-"""Words of a claim without a comma in which the order of things is compared. A choice."""
+"""How many words of a claim are compared in their order. A choice."""
 
 
 def _turned_passive(words: Sequence[str], said: Sequence[str]) -> str | None:
@@ -326,7 +324,7 @@ def _turned_active(words: Sequence[str], said: Sequence[str]) -> str | None:
 
 
 def of_speaker(content: str, cited: Sequence[str], speaker: str, people: frozenset[str]) -> str | None:
-    """Finds a claim about one of the `people` that the speaker said of themselves alone."""
+    """Finds a claim about one of the `people` where the speaker spoke only of themselves."""
     words = words_of(content)
     subject = words[0].removesuffix("'s") if words else ""
     if subject not in people or subject == speaker:

@@ -46,7 +46,7 @@ AGAINST = frozenset(
 """Other words with which people say "not"."""
 _AGAINST_STEMS = frozenset(map(stem, AGAINST))
 _CHOSEN_OVER = frozenset(["over", "rather"])
-"""Words behind which a claim names what is not chosen: "prefers tabs over spaces", "walks rather than drives"."""
+"""Words after which a claim names what is not chosen: "prefers tabs over spaces", "walks rather than drives"."""
 _DENYING = frozenset(
     """forbids forbid forbidden prohibits prohibited bans banned refuses refused stopped quit rejected rejects cancelled
     canceled declined dislikes hates unable lacks opposes opposed verbietet lehnt interdit refuse
@@ -138,12 +138,12 @@ def _only_in_english(content: str, said: str) -> bool:
 
 
 _SUBORDINATE = linear(r"\s(?:since|if|when|as|until)\s", re.IGNORECASE)
-"""Where the clause ends in which a "not" denies."""
+"""Conjunctions at which the reach of a "not" ends."""
 _AS_NOT = tuple(
     """kein nicht allerg alérg verb verw prohib interd vieta proib un in im des dés mal miss vege végé vega véga abge
     fehl falt manq manc ontbreek kaum apenas peine amper schlecht""".split()
 )
-"""How words begin with which people say "not" in other languages."""
+"""The beginnings of words that say "not" in other languages."""
 _LACKING = frozenset(["without"])
 
 
@@ -180,7 +180,7 @@ _ALMOST = linear(
     r"quasi (\p{L}+(?:ato|uto|ito))|quase (\p{L}+(?:mos|aram|eram|iram)))\b",
     re.IGNORECASE,
 )
-"""What came near to happening, so that it did not happen."""
+"""What almost happened, and so did not."""
 _PHRASES = linear(
     r"\b(?:rul(?:e|ed|es|ing) out|vot(?:e|ed|ing) (?:it |them |that )?down|"
     r"turn(?:ed|s|ing)? down|call(?:ed|s|ing)? off|(?:opted|backed) out of|said no to|"
@@ -196,7 +196,7 @@ _NOT_DONE = linear(
 )
 """Ways to say that somebody did not do something, or that something is not so, with what it is."""
 _NO_DENIALS = SMALL_WORDS | frozenset("mention say ask add home".split())
-"""Words behind these that deny nothing: "far from the sea", "I forgot to mention"."""
+"""Words after which these phrases deny nothing: "far from the sea", "I forgot to mention"."""
 
 
 def changed_polarity(content: str, quoted: str, said: str) -> str | None:
@@ -248,8 +248,7 @@ def _only_denied(quoted: str, words: Sequence[str]) -> bool:
     """Whether every possible source of a claim is denied: the clauses that share most with it, or the only sentence."""
     if not (AGAINST | _PAST | _SOFTENED).isdisjoint(words):
         return False
-    negators = NEGATORS - {"no"} if _PORTUGUESE.search(quoted) else NEGATORS
-    negators = negators - {"dont"} if _FRENCH.search(quoted) else negators
+    negators = _denying_in(quoted, NEGATORS)
     homes: Sequence[Sequence[str]] = _closest(_told_parts(quoted), words, fewest=1)
     if not homes and len(sentences(quoted)) == 1:
         homes = [part for clause in CLAUSE.split(quoted) if (part := words_of(clause))]
@@ -299,10 +298,7 @@ def _denied(text: str, negators: frozenset[str]) -> tuple[set[str], set[str]]:
 def _after_negators(text: str, negators: frozenset[str], most: int) -> list[list[str]]:
     """The first content words after each negator of a text, within its clause."""
     found = [[stem(word)] for word in _RULED_OUT.findall(text.casefold())]
-    if _PORTUGUESE.search(text):
-        negators -= {"no"}  # "in the"
-    if _FRENCH.search(text):
-        negators -= {"dont"}  # "of which"
+    negators = _denying_in(text, negators)
     for clause in CLAUSE.split(text):
         words = [word for word in words_of(clause) if word not in _STILL or word in negators]
         places = [at for at, word in enumerate(words) if word in negators] if _IDIOMS.isdisjoint(words) else []
@@ -313,8 +309,15 @@ def _after_negators(text: str, negators: frozenset[str], most: int) -> list[list
     return found
 
 
+def _denying_in(text: str, negators: frozenset[str]) -> frozenset[str]:
+    """The negators without those that deny nothing in the language of a text."""
+    in_portuguese = {"no"} if _PORTUGUESE.search(text) else set()  # "in the"
+    in_french = {"dont"} if _FRENCH.search(text) else set()  # "of which"
+    return negators - in_portuguese - in_french
+
+
 _RULED_OUT = linear(r"(\p{L}+) (?:is|are|was|were) (?:out|off|impossible|no good|off the table)\b")
-"""Words after which something is ruled out: "Wednesdays are out"."""
+"""Words that rule out what comes before them: "Wednesdays are out"."""
 _FRENCH = linear(r"\b(?:nous|je|les|des|est|au|une|dans|avec)\b")
 _PORTUGUESE = linear(
     r"\b(?:numa|uma|meu|minha|[Nn]ão|[Mm]oro|[Tt]rabalho|[Tt]enho|[Ee]stou|você|pela|"
@@ -339,10 +342,7 @@ def _told_parts(text: str) -> dict[tuple[str, ...], set[str]]:
 
 
 def _closest(parts: Mapping[tuple[str, ...], set[str]], words: Iterable[str], fewest: int) -> list[tuple[str, ...]]:
-    """The clauses that share most content words with these words, each as its words; none if none shares any.
-
-    None if the maximum is below `fewest`.
-    """
+    """The clauses that share most content words with these words, each as its words; none below `fewest`."""
     told = telling(words)
     shared = [(len(content & told), part) for part, content in parts.items()]
     most = max((number for number, _ in shared), default=0)
@@ -350,7 +350,7 @@ def _closest(parts: Mapping[tuple[str, ...], set[str]], words: Iterable[str], fe
 
 
 _IDIOMS = frozenset("wait believe only so picture imagine regret forget doubt forgotten".split())
-"""With these a "not" means yes: "can't wait", "not so long ago", "not only"."""
+"""Beside these words a "not" denies nothing: "can't wait", "not so long ago", "not only"."""
 
 
 def _is_doubted(clause: Sequence[str]) -> bool:

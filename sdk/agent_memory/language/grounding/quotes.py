@@ -23,9 +23,9 @@ _SPACE_OR_DOTS = re.compile(r"\s+|\.{3}|…")
 
 
 def find_quote(quote: str, text: str) -> str | None:
-    """The place in a text that a quote quotes, as it stands there.
+    """The part of a text that a quote repeats, as it stands there; None if there is none.
 
-    Case, spacing, the shape of quotation marks, dashes and dots, and what surrounds the quote do not matter.
+    Case, spacing, the shape of quotation marks, dashes and dots, and marks around the quote do not matter.
     """
     wanted, _ = _plain(folded(quote).strip(_EDGES))
     if not any(character.isalnum() for character in wanted):
@@ -67,8 +67,9 @@ def find_evidence(
 ) -> tuple[str, list[str]]:
     """Completes the evidence of a memory that lacks its quote or its refs.
 
-    Refs are found by the quote, the last user turn that has it first; a single turn given needs neither. A quote
-    is found only in a single turn: its sentence that shares most words with the memory.
+    Missing refs are found by the quote: the last user turn that has it, else the last turn that does. If only one turn
+    was given, it is the source. A missing quote is found only if there is one source: the sentence of it that shares most words
+    with the memory.
 
     Raises:
         Ungrounded: nothing in the turns can be pointed at.

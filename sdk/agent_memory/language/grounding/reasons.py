@@ -6,9 +6,9 @@ The cause words come from grammars of English, German, Spanish, French, Italian 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from agent_memory.language.grounding.clauses import content_words
+from agent_memory.language.grounding.clauses import content_words, stems_of
 from agent_memory.language.grounding.polarity import CLAUSE, NEGATORS, words_of
 from agent_memory.language.offline.lexicon import BASE_OR_PAST
 from agent_memory.language.offline.text import canons
@@ -33,16 +33,16 @@ _OFTEN_OTHERWISE = frozenset("since da car".split())
 """Words for "because" that also mean other things, so a claim with one may give no reason at all."""
 
 
-def other_reason(content: str, quoted: str, near: str, ahead: str) -> str | None:
-    """A reason of a claim that was not given as the reason, as half a sentence; None if there is none.
+def other_reason(content: str, quoted: str, near: str, before: str) -> str | None:
+    """What is wrong with the reason that a claim gives: nobody gave it, or not for this. None if nothing is.
 
     Args:
         content: the claim.
         quoted: the sentences that it quotes.
         near: the turns that it cites.
-        ahead: the turns just ahead of them.
+        before: the turns just before them.
     """
-    return _turned(content, quoted) or _other_cause(content, quoted) or _invented(content, near, ahead)
+    return _turned(content, quoted) or _other_cause(content, quoted) or _invented(content, near, before)
 
 
 _BECAUSE = linear(
@@ -55,9 +55,9 @@ _BECAUSE = linear(
 def _turned(content: str, quoted: str) -> str | None:
     """Finds "he fell ill because the farm was sold" where the farm was sold because he fell ill."""
     (effect, cause), *_ = [*_explained(content), ("", "")]
-    effect_told, cause_told = _stems([effect]), _stems([cause])
+    effect_told, cause_told = stems_of([effect]), stems_of([cause])
     for effect, cause in _explained(quoted) if cause_told else ():
-        effect_said, cause_said = _stems([effect]), _stems([cause])
+        effect_said, cause_said = stems_of([effect]), stems_of([cause])
         caused, causes = effect_said - cause_said, cause_said - effect_said
         if len(cause_told & caused) > len(cause_told & causes) and len(effect_told & causes) > len(
             effect_told & caused
@@ -76,22 +76,18 @@ def _explained(text: str) -> Iterator[tuple[str, str]]:
 def _other_cause(content: str, quoted: str) -> str | None:
     """Finds a reason that was mentioned but not given as the reason: another one was given, or this one was denied."""
     causes = [found[2] for found in _CAUSE.findall(content) if found[1].casefold() not in _OFTEN_OTHERWISE]
-    told, said = _stems([*causes, *_FOR_REASONS.findall(content)]), _stems([quoted])
+    told, said = stems_of([*causes, *_FOR_REASONS.findall(content)]), stems_of([quoted])
     about = told & said
-    given = _stems([*(found[2] for found in _CAUSE.findall(quoted) if not found[0]), *_SO.findall(quoted)])
-    if told and given and told.isdisjoint(said) and (_stems([content]) - told) & said:
+    given = stems_of([*(found[2] for found in _CAUSE.findall(quoted) if not found[0]), *_SO.findall(quoted)])
+    if told and given and told.isdisjoint(said) and (stems_of([content]) - told) & said:
         return f"{min(told)} was not said to be the reason"
     if not about:
         return None
-    denied = _stems(clause for clause in CLAUSE.split(quoted) if not NEGATORS.isdisjoint(words_of(clause)))
+    denied = stems_of(clause for clause in CLAUSE.split(quoted) if not NEGATORS.isdisjoint(words_of(clause)))
     is_denial = not NEGATORS.isdisjoint(words_of(" ".join(causes)))  # "because the queue did not keep up"
     if about.isdisjoint(given) and (given or (about <= denied and not is_denial)):
         return f"{min(about)} was not said to be the reason"
     return None
-
-
-def _stems(texts: Iterable[str]) -> frozenset[str]:
-    return content_words(words_of(" ".join(texts)))
 
 
 # --- reasons without a source -------------------------------------------------------------------------------
@@ -116,13 +112,13 @@ _SAME_BEGINNING = 4
 """Letters by which forms of one word are alike: caffeine and caffeinated. A choice."""
 
 
-def _invented(content: str, near: str, ahead: str) -> str | None:
+def _invented(content: str, near: str, before: str) -> str | None:
     """Finds a reason with no word that was said, or from a later sentence, behind a deed, about something else."""
     found = [one for groups in _GIVEN.findall(content) for one in groups if one]
     if not found or is_foreign(near):
         return None
     told = _beginnings(" ".join(found).removesuffix("reasons"))
-    known = _beginnings(f"{near} {ahead}")
+    known = _beginnings(f"{near} {before}")
     if told and not (_begins_one(told, known) or _begins_one(known, told)):
         return "the reason was not said"
     if not _CAUSAL.isdisjoint(words_of(near)):

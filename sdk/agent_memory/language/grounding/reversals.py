@@ -1,7 +1,7 @@
-"""Reversals: finds claims that turn round a comparison or an order, and shares that a claim makes whole.
+"""Reversals: finds claims that reverse a comparison or an order, or that say of all what was said of a part.
 
-"Nights pay better than days" has all words of "days pay better than nights". So the two sides of a comparison are
-compared, and of an order what comes earlier and later. The words come from grammars of seven languages.
+"Nights pay better than days" has all words of "days pay better than nights". So what is compared is the two sides of a
+comparison, and what an order puts first and later. The words come from grammars of seven languages.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MOST = 12
 
 
 def reversed_sides(content: str, quoted: str) -> str | None:
-    """A comparison or an order that a claim turns round, or a share that it makes whole, as half a sentence.
+    """What a claim reverses (a comparison, an order) or makes whole (a share), in words; None if nothing.
 
     Args:
         content: the claim.
@@ -47,11 +47,11 @@ _BEGINNING = 5
 
 
 def _is_turned(told: list[Sides], said: list[Sides]) -> bool:
-    """Whether a pair of a claim has its sides changed round, and was not said as it stands, too."""
+    """Whether a claim swaps the two sides of a pair that was said, and nobody said the pair as it stands."""
+    parts = [(one - two, two - one) for one, two in said]
     for first, second in ((one - two, two - one) for one, two in told):
-        parts = [(one - two, two - one) for one, two in said]
-        turned = any(first & behind and second & ahead for ahead, behind in parts)
-        if turned and not any(first & ahead and second & behind for ahead, behind in parts):
+        turned = any(first & after and second & before for before, after in parts)
+        if turned and not any(first & before and second & after for before, after in parts):
             return True
     return False
 
@@ -71,7 +71,7 @@ _AS_PREFERENCE = frozenset("rather sooner prefer lieber liever".split())
 
 
 def is_turned_comparison(content: str, quoted: str, *, same: bool) -> bool:
-    """Whether a claim changes the sides of a comparison round: with the `same` word, or with another one."""
+    """Whether a claim swaps the sides of a comparison: with the `same` word ("more", "more"), or with another one."""
     for told, those in _compared(content):
         for said, these in _compared(quoted):
             if (told == said) is same and _is_turned([those], [these]):
@@ -166,4 +166,4 @@ def _made_whole(content: str, quoted: str) -> str | None:
 
 
 _TOGETHER = frozenset("other others time".split())
-"""What makes no whole behind such a word: "each other", "all the time"."""
+"""Words after which such a word means no whole: "each other", "all the time"."""

@@ -28,16 +28,16 @@ class Spoken:
 
 
 def without_dates(
-    content: str, heard: Sequence[Spoken], said: str, time_phrase: str | None, ahead: Sequence[Spoken] = ()
+    content: str, heard: Sequence[Spoken], said: str, time_phrase: str | None, before: Sequence[Spoken] = ()
 ) -> tuple[str, str | None]:
-    """A content without its dates, and what is wrong with the first that does not follow from the talk.
+    """A memory's content without its dates, and what is wrong with the first that does not follow from the talk.
 
-    A day without its month may have the month that a turn `ahead` names.
+    A day without its month may have the month that one of the turns in `before` names.
     """
     content, said = with_english_calendar(content), with_english_calendar(with_english_near_times(said))
     english = [(_in_english(turn.text), turn.said_at) for turn in heard]
     known = [moment for text, said_at in english for moment in _moments(text, said_at)]
-    months = [one for turn in ahead for one in _moments(_in_english(turn.text), turn.said_at) if one.grain == "month"]
+    months = [one for turn in before for one in _moments(_in_english(turn.text), turn.said_at) if one.grain == "month"]
     known += [
         moment
         for text, at in english
@@ -59,15 +59,14 @@ def without_dates(
     by_place: dict[tuple[int, str], list[dates.Moment]] = {}
     for moment in _moments(content, heard[0].said_at if heard else None):
         by_place.setdefault((moment.start, moment.phrase), []).append(moment)
+    sure = [*(one.first for one in known if one.first), *ends, *(turn.said_at for turn in as_of)]
     for (_, phrase), moments in by_place.items():
         rest = rest.replace(phrase, " ", 1)
         follows = any(
-            moment.first <= day < moment.last
+            any(_is_on(moment, day) for day in (*sure, *(days if moment.grain == "day" else ())))
+            or any(_is_within(moment, one) for one in weekends)
             for moment in moments
-            if moment.first and moment.last
-            for day in [*(one.first for one in known if one.first), *ends, *(days if moment.grain == "day" else [])]
-        ) or any(_is_within(moment, one) for moment in moments for one in weekends)
-        follows = follows or any(_is_on(moment, turn.said_at) for moment in moments for turn in as_of)
+        )
         repeats = all(
             word in plain or _is_shortened(word, words) for word in words_of(phrase) if word not in _PLACING
         ) or is_span_said(phrase, said)
@@ -104,7 +103,7 @@ def _pushed(text: str, said_at: datetime) -> Iterator[dates.Moment]:
     if not _PUSHED.search(text):
         return
     for count, unit in _BY_HOW_LONG.findall(text):
-        number = _MORE.get(count.casefold(), 0) or number_of(count)
+        number = _counted(count)
         for one in _moments(text, said_at) if number else ():
             if one.first is not None and one.grain == "day" and unit != "month":
                 step = timedelta(days=number * (7 if unit.casefold() == "week" else 1))
@@ -189,17 +188,24 @@ _AGO = linear(
     re.IGNORECASE,
 )
 """How long ago something was or began, in seven languages: "vor zwei Jahren", "has worked here for five years"."""
-_MORE = dict.fromkeys("a an one ein eine einem einer un una une um uma uno een".split(), 1) | {"due": 2, "sei": 6}
+_ONE = dict.fromkeys("a an one ein eine einem einer un una une um uma uno een".split(), 1)
+_COUNTS = _ONE | {"due": 2, "sei": 6}
+"""Words that are numbers before a unit of time, and other words elsewhere."""
 _FEW_YEARS = 5
 """Up to so many years people count to the month. A choice."""
 _CALENDAR_UNITS = {"d": "days", "w": "weeks", "mo": "months", "y": "years"}
+
+
+def _counted(count: str) -> int:
+    """The number that a word before a unit of time means; 0 if none."""
+    return _COUNTS.get(count.casefold(), 0) or number_of(count)
 
 
 def _times_ago(text: str) -> Iterator[str]:
     """The times of `_AGO` in English words that can be resolved: "a year and a half ago" is 18 months ago."""
     for found in _AGO.finditer(text):
         count, unit, half = (found[1], found[2], found[3]) if found[1] else (found[4], found[5], found[6])
-        number = _MORE.get(count.casefold(), 0) or number_of(count)
+        number = _counted(count)
         sign = UNITS[1].get(unit.casefold()) or UNITS[1].get(f"{unit.casefold()}s", "")
         if number and sign == "y" and number <= _FEW_YEARS:
             yield f"{12 * number + 6 * bool(half)} months ago"

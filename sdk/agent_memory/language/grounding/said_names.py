@@ -59,7 +59,7 @@ def unsaid_name(content: str, said: str) -> str | None:
 
 
 def _german_nouns(text: str) -> set[str]:
-    """The words of a German text that are nouns and no names, by what stands before them: "die ältere Tochter"."""
+    """The words of a German text that are nouns, not names, as the words before them show: "die ältere Tochter"."""
     if not _GERMAN.search(text):
         return set()
     return {word.casefold() for word in _NOUNS.findall(text)}
@@ -73,7 +73,7 @@ _NOUNS = linear(
     r"\b(?:[Dd](?:er|ie|as|en|em|es)|(?:[Kk]?[Ee]in|[Mm]ein|[Ss]ein|[Ii]hr|[Uu]nser)(?:e[rmns]?)?|[Bb]eide[nr]?|viele|zwei|drei|vier|zum|zur|"
     r"beim|als)(?:\s\p{Ll}+e[rnms]?)?\s(\p{Lu}\p{Ll}+)"
 )
-"""A noun with an article, or with an adjective between: names have none in writing."""
+"""A noun with an article or the like, perhaps with an adjective between them: in writing, names have no article."""
 
 
 _LANGUAGES = [
@@ -110,7 +110,7 @@ _PLACES = [
         "geneva genf geneve ginebra ginevra",
         "zurich zurigo",
         "basel bale basilea",
-        "brussels brussel brussel bruxelles bruselas brussel",
+        "brussels brussel bruxelles bruselas",
         "antwerp antwerpen anvers amberes anversa",
         "hague haag haye haya aia",
         "prague praha prag praga",
@@ -119,7 +119,7 @@ _PLACES = [
         "moscow moskau moscou moscu mosca moskva",
         "copenhagen kobenhavn kopenhagen copenhague copenaghen",
         "nice nizza niza",
-        "seville sevilla sevilla siviglia",
+        "seville sevilla siviglia",
         "germany deutschland alemania allemagne germania alemanha duitsland",
         "france frankreich francia franca frankrijk",
         "spain spanien espana espagne spagna espanha spanje",
@@ -169,7 +169,7 @@ def _initials(text: str) -> set[str]:
 
 
 def with_acronyms(text: str, said: str) -> str:
-    """A text with the acronyms that were said in place of the words for which they stand: "average order value"."""
+    """A text with an acronym that was said (AOV) in place of the words for which it stands ("average order value")."""
     initials = {one for one in _initials(said) if len(one) >= _SHORTEST_ACRONYM}
     words = list(WORD.finditer(text)) if initials else []
     for length in {len(one) for one in initials}:

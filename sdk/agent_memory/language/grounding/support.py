@@ -2,8 +2,8 @@
 
 A quote shows only that somebody said something. "Marta's budget is €80,000" may quote "I have €18,000 for it" letter
 by letter. So every word that a reader would act on has to be found in the quote, in the turns that the memory cites,
-or in the turns ahead of them; a date may also follow by our own arithmetic (`text.dates`). All checks are of the kind
-that may miss a wrong memory and seldom refuses a right one: `benchmarks/support.py` counts both.
+or in the turns just before them; a date may also follow by our own arithmetic (`text.dates`). All checks would rather
+miss a wrong memory than refuse a right one: `benchmarks/support.py` counts both.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import combinations, pairwise
 
 from agent_memory.language.grounding.anchors import out_of_place
-from agent_memory.language.grounding.assents import not_agreed
+from agent_memory.language.grounding.assents import is_no, not_agreed
 from agent_memory.language.grounding.bearers import of_other_bearer, of_other_owner
 from agent_memory.language.grounding.bounds import wrong_bound
 from agent_memory.language.grounding.clauses import USER
@@ -50,56 +50,59 @@ NOT_STATED = frozenset(
 
 
 def why_unsupported(
-    content: str, quote: str, cited: Sequence[Spoken], ahead: Sequence[Spoken] = (), time_phrase: str | None = None
+    content: str, quote: str, cited: Sequence[Spoken], before: Sequence[Spoken] = (), time_phrase: str | None = None
 ) -> str | None:
-    """The first thing in a memory that the talk does not support, as half a sentence; None if there is none.
+    """The first reason why the talk does not support a memory, such as "nobody said Oslo"; None if it supports all.
 
     Args:
         content: the memory's sentence.
         quote: the words that it quotes, as they stand in one of the cited turns.
         cited: the turns that it cites.
-        ahead: the turns just ahead of them, which say what "it" or "there" means.
+        before: the turns just before them, which say what "it" or "there" means.
         time_phrase: the words of a time that the memory resolves, found in a cited turn.
     """
     content, quote = _THE_USER.sub(_capital, _plain(content)), _plain(quote)
     if len(content) > LONGEST_READ:
         return _TOO_LONG
     cited = [replace(turn, text=corrected(_around(_plain(turn.text), quote))) for turn in cited]
+    by_user = [(_speaker(turn), turn.text) for turn in cited if turn.is_user]
+    users = [text for _, text in by_user]
     quote = corrected(quote)
-    ahead = [replace(turn, text=_plain(turn.text)[-LONGEST_READ:]) for turn in ahead]
-    said = _spoken_in([*cited, *ahead])
-    quoted = " ".join(part for turn in cited for part in sentences(turn.text) if _shares(part, quote)) or quote
-    speaker = next(iter(words_of(cited[-1].name or "")), "user") if cited else "user"
-    heard = [*cited, *ahead] if refers_back(cited, ahead) else cited
-    undated, invented = without_dates(content, heard, _spoken_in(heard), time_phrase, [*ahead, *cited])
+    before = [replace(turn, text=_plain(turn.text)[-LONGEST_READ:]) for turn in before]
+    said = _spoken_in([*cited, *before])
+    quoted = _quoted([turn.text for turn in cited], quote)
+    speaker = _speaker(cited[-1]) if cited else "user"
+    heard = [*cited, *before] if refers_back(cited, before) else cited
+    undated, invented = without_dates(content, heard, _spoken_in(heard), time_phrase, [*before, *cited])
     is_converse = is_turned_comparison(content, quoted, same=False)  # "A has more than B", which has less than A
-    near = " ".join([_spoken_in(heard), *(turn.name or "" for turn in ahead), *years_since(heard)])
+    near = " ".join([_spoken_in(heard), *(turn.name or "" for turn in before), *years_since(heard)])
+    people = _people(heard, before)
     return (
         invented
         or unsaid_figures(undated, quoted, near)
         or wrong_unit(undated, said)
         or _two_scripts(content, said)
         or unsaid_name(undated, near)
-        or of_other_turn(content, cited, ahead)
+        or of_other_turn(content, cited, before)
         or _owner(content, cited if any(turn.name for turn in heard) else heard)
         or (None if is_converse else _swapped(content, quoted, speaker))
-        or changed_polarity(content, quoted, _spoken_in(_without_denied([*ahead, *cited])))
+        or changed_polarity(content, quoted, _spoken_in(_without_denied([*before, *cited])))
         or out_of_place(with_acronyms(content, quoted), quoted)
-        or other_reason(content, quoted, _spoken_in(cited), _spoken_in(ahead))
+        or other_reason(content, quoted, _spoken_in(cited), _spoken_in(before))
         or wrong_bound(undated, quoted)
         or contrasts(content, quoted, said)
         or reversed_sides(content, quoted)
-        or of_other_kin(content, " ".join(_texts(cited, of_user=True)), _spoken_in(ahead))
+        or of_other_kin(content, " ".join(users), _spoken_in(before))
         or of_relative(content, quoted, speaker)
-        or of_another(content, _by_speaker(cited, quote))
-        or of_bystander(content, _texts(cited, of_user=True), speaker)
-        or of_other_bearer(content, _by_user(cited), speaker, _people(heard, ahead))
-        or of_other_owner(content, _by_user(cited), speaker)
-        or of_speaker(content, _texts(cited, of_user=True), speaker, _people(heard, ahead))
+        or of_another(content, by_user if len(cited) > 1 else [(name, quoted) for name, _ in by_user])
+        or of_bystander(content, users, speaker)
+        or of_other_bearer(content, by_user, speaker, people)
+        or of_other_owner(content, by_user, speaker)
+        or of_speaker(content, users, speaker, people)
         or (None if is_converse else turned_round(content, quoted, speaker))
-        or of_direct_speech(content, _texts(cited, of_user=True), speaker)
-        or changed_mood(content, _texts(cited, of_user=True), speaker)
-        or not_agreed(content, cited, ahead)
+        or of_direct_speech(content, users, speaker)
+        or changed_mood(content, users, speaker)
+        or not_agreed(content, cited, before)
         or other_time(content, quoted)
     )
 
@@ -120,41 +123,28 @@ def _spoken_in(turns: Sequence[Spoken]) -> str:
     return " \n".join(f"{turn.name or ''}: {turn.text}" for turn in turns)
 
 
+def _speaker(turn: Spoken) -> str:
+    """The first name of a turn's speaker in small letters, or "user"."""
+    return next(iter(words_of(turn.name or "")), "user")
+
+
 def _without_denied(turns: Sequence[Spoken]) -> list[Spoken]:
     """The turns without the questions to which the next turn says no: what they ask was denied."""
     return [
         turn
         for turn, reply in pairwise([*turns, None])
-        if turn and not (reply and "?" in turn.text and not turn.is_user and words_of(reply.text)[:1] in _REFUSING)
+        if turn and not (reply and "?" in turn.text and not turn.is_user and is_no(words_of(reply.text)))
     ]
-
-
-_REFUSING = tuple([word] for word in "no nope nah nein non não".split())
 
 
 _TITLE = linear(r"\b(Prof|Dr|Mr|Mrs|Ms|St|Sr|Sra|Mme|Fr|Hr|Jr)\.")
 """Abbreviated titles, whose full stop does not end a sentence."""
 
 
-def _people(heard: Sequence[Spoken], ahead: Sequence[Spoken]) -> frozenset[str]:
+def _people(heard: Sequence[Spoken], before: Sequence[Spoken]) -> frozenset[str]:
     """The names of the speakers and of the people they mention, in small letters."""
-    speakers = [word for turn in (*heard, *ahead) for word in words_of(turn.name or "")[:1]]
+    speakers = [word for turn in (*heard, *before) for word in words_of(turn.name or "")[:1]]
     return frozenset([*speakers, *(name.casefold() for turn in heard for name in names(turn.text))])
-
-
-def _texts(turns: Sequence[Spoken], *, of_user: bool) -> list[str]:
-    return [turn.text for turn in turns if turn.is_user == of_user]
-
-
-def _by_user(cited: Sequence[Spoken]) -> list[tuple[str, str]]:
-    return [(next(iter(words_of(turn.name or "")), "user"), turn.text) for turn in cited if turn.is_user]
-
-
-def _by_speaker(cited: Sequence[Spoken], quote: str) -> list[tuple[str, str]]:
-    """What each of several speakers said, or of one turn the sentences that are quoted."""
-    if len(cited) == 1:
-        cited = [replace(cited[0], text=" ".join(p for p in sentences(cited[0].text) if _shares(p, quote)) or quote)]
-    return _by_user(cited)
 
 
 def _two_scripts(content: str, said: str) -> str | None:
@@ -184,8 +174,8 @@ def why_unsaid(text: str, heard: Sequence[Spoken], *, subject: bool = False) -> 
 
 
 LONGEST_READ = 4_000
-"""Characters that are read of a turn: those around the quote, or the last of a turn ahead. So the cost of a check does
-not grow with the turn. A longer memory is refused, because its rest would not be checked."""
+"""Characters that are read of a cited turn (those around the quote), or of a turn before it (its last ones). So the
+cost of a check does not grow with the turn. A longer memory is refused, because its rest would not be checked."""
 _TOO_LONG = f"it has more than {LONGEST_READ:,} characters"
 
 
@@ -197,9 +187,15 @@ def _around(text: str, quote: str) -> str:
     return text[start : start + LONGEST_READ]
 
 
-def _shares(sentence: str, quote: str) -> bool:
-    plain, part = (text.casefold().strip(" .!?,;:\"'") for text in (sentence, folded(quote)))
-    return bool(part) and (part in plain or plain in part)
+def _quoted(texts: Sequence[str], quote: str) -> str:
+    """The sentences of these texts of which a quote has a part, or the whole; the quote itself if there are none."""
+    wanted = _bare(folded(quote))
+    parts = [part for text in texts for part in sentences(text)] if wanted else []
+    return " ".join(part for part in parts if wanted in _bare(part) or _bare(part) in wanted) or quote
+
+
+def _bare(text: str) -> str:
+    return text.casefold().strip(" .!?,;:\"'")
 
 
 # --- who and whom -------------------------------------------------------------------------------------------

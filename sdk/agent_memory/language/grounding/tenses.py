@@ -22,7 +22,7 @@ from agent_memory.text.sentences import sentences
 
 
 def other_time(content: str, quoted: str) -> str | None:
-    """A claim that says "is" or "always" of what was said of the past or of one time, as half a sentence.
+    """Why a claim may not say "is" or "always": it was said of the past, or of one time. None if it may.
 
     Args:
         content: the claim.
@@ -42,7 +42,7 @@ def other_time(content: str, quoted: str) -> str | None:
 
 
 _FEWEST = 3
-"""Words of a quote with a tense. A choice."""
+"""The fewest words of a quote whose tense counts. A choice."""
 
 # --- how often ----------------------------------------------------------------------------------------------
 
@@ -61,9 +61,9 @@ _SAME = {
     "typically": "usually mostly always normally every".split(),
     "daily": "day every morning evening night".split(),
 }
-"""Words for how often, each with others that say as much."""
+"""Words for how often or how many, each with the words of the talk that allow a claim to say it."""
 _LIMITED = frozenset("sometimes occasionally once two some few couple several most half part rarely seldom".split())
-"""Words with which something is said of some times, or of some of them."""
+"""Words with which something is said of some times, or of some people or things, only."""
 
 
 def _too_often(words: Sequence[str], said: Sequence[str]) -> str | None:
@@ -106,9 +106,9 @@ _HAVE = frozenset("have has got having own owns".split())
 _POLITE = frozenset(map(lemma, "wanted hoped thought wondered needed meant told said felt got".split()))
 """Verbs that people put into the past to be polite, or that report what is still so."""
 _IRREGULAR = frozenset("born made given told sent taken put built known seen done paid left lost bred".split())
-"""Participles after "was" that look like no past: what was done may last."""
+"""Irregular participles: "was born" and the like say something that may last."""
 _FAR = 6
-"""Words at a claim's beginning among which its verb is searched. A choice."""
+"""How many words at the beginning of a claim are searched for its verb. A choice."""
 
 
 def _still(words: Sequence[str], home: Sequence[str], said: Sequence[str]) -> str | None:
@@ -175,7 +175,7 @@ def _only_did_not(words: Sequence[str], start: Sequence[str], home: Sequence[str
 
 
 _WHEN = frozenset(map(str.casefold, (*MONTH_NAMES, *DAY_NAMES))) | {"birthday", "anniversary"}
-"""Words of claims that say when something is: a day comes again."""
+"""Words with which a claim says on what day something is. That day comes again, so "is" may be right."""
 
 
 def _is_superlative(word: str) -> bool:
