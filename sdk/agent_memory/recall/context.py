@@ -163,7 +163,7 @@ async def build_context(recaller: Recaller, request: ContextRequest, read: Read)
         logger.warning("Memory context failed, skipping", exc_info=True)
         context = Context(decisions=parts.decisions)
         parts.degraded.append(f"context: {str(error) or type(error).__name__}")
-    context.degraded = parts.degraded + _behind(recaller)
+    context.degraded = parts.degraded + _failing_models(recaller)
     context.milliseconds = round((time.perf_counter() - started) * 1000, 2)
     return context
 
@@ -182,8 +182,8 @@ def _wanted(recaller: Recaller, request: ContextRequest) -> Wanted:
     )
 
 
-def _behind(recaller: Recaller) -> list[str]:
-    """What a context may lack because a model fails and recent turns are not processed."""
+def _failing_models(recaller: Recaller) -> list[str]:
+    """The models that fail, so that recent turns may not be processed and a context may lack what they say."""
     models = (*models_of(recaller.chat).items(), ("embeddings", recaller.searcher.embeddings))
     return [
         f"processing: the model for {name} has failed since {iso(health.failing_since)} ({health.fault})"

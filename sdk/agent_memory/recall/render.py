@@ -173,7 +173,7 @@ def memory_line(
 
 
 def section_of(memory: Memory) -> str:
-    """The place of a memory."""
+    """The section of a context in which a memory is shown."""
     if memory.type == "static":
         return STATIC
     if memory.type == "procedural":

@@ -213,9 +213,9 @@ async def _search(
     if searcher.misses is not None and vector.result() is not None:
         near = parameters | {"vector": vector.result(), "model": searcher.embeddings.model_id}
         searcher.misses.sample(partition, where, near, threshold, [hit.memory.id for hit in hits[:limit]])
-    behind = [linked_hit(replace(one, memory=in_zone(one.memory, searcher.zone))) for one in linked]
+    links_of_best = [linked_hit(replace(one, memory=in_zone(one.memory, searcher.zone))) for one in linked]
     bound = {hit.memory.id: hit for hit in (*binding_hits, *liked)}
-    return Found([*hits[:limit], *behind], degraded, orders, [*bound.values()])
+    return Found([*hits[:limit], *links_of_best], degraded, orders, [*bound.values()])
 
 
 def _unexpired(hits: Sequence[Hit]) -> list[Hit]:

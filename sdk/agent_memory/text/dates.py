@@ -46,7 +46,7 @@ _MONTH = rf"{plain_words(MONTHS)}\b(?:(?<!may)\.(?= ?\d))?"
 _FULL_MONTH = plain_words(MONTH_NAMES)
 _SHORT_MONTH = plain_words([name[:3] for name in MONTH_NAMES if name != "May"] + ["Sept"])
 _NO_NAME = r"(?! (?:de|del|is|was|has|had|left|came|went|quit|died|got|said|[a-z]+ed)\b)"
-"""What does not stand behind a short month, but behind a name: "since Jan left", "in Mar del Plata"."""
+"""Words that may follow a name, but not a short month: "since Jan left", "in Mar del Plata"."""
 _PART_OF_MONTH = "(?:early|late|mid|end of|beginning of|start of)"
 _DAY = rf"{plain_words(DAYS)}\b"
 _FULL_DAY = rf"(?:{plain_words(DAY_NAMES)}|tues?|thu(?:rs?)?|fri)\b"
@@ -127,7 +127,7 @@ _LENGTHS: dict[str | None, tuple[int, Grain]] = {
 _HOW_LONG = bounded(
     r"\b(?:(?:have|has|had|did) ?(?:not|n't)|(?:have|has|had|did)nt|never|(?:first|only) (?:\w+ )?time)\b[^.,;]*$", re.I
 )
-"""What stands before "in four years" if it says how long: "I haven't had a drink in four years"."""
+"""What comes before "in four years" where that says how long: "I haven't had a drink in four years"."""
 _A_WEEK_LATER = bounded(r" weeks?\b", re.I)
 """After a weekday: "Friday week" is not the next Friday."""
 _AS_VERB = bounded(
@@ -142,7 +142,7 @@ _LOOKED_BACK = 40
 MOST_MOMENTS = 12
 """Most times read in one sentence. A written date takes a millisecond, and a sentence with more of them is a list."""
 _LIMITS = frozenset("from until till by since before after".split())
-"""Prepositions with which a day is one day even behind "only": "only from Saturday"."""
+"""Prepositions with which a day is one day even after "only": "only from Saturday"."""
 _PLACING = frozenset("in by until since during before after".split())
 _AMBIGUOUS = frozenset("may march sun sat mar wed august".split())
 

@@ -10,7 +10,7 @@ from agent_memory.text.stop_words import FOREIGN_WORDS, SMALL_WORDS
 LETTERS = linear(r"\p{L}+")
 """A word of letters alone."""
 _CONTRACTED = linear(r"(\p{L})['’](?:s|t|d|m)\b")
-"""English words with a letter behind an apostrophe. Alone, the letter would be a French word."""
+"""English words with a letter after an apostrophe. Alone, the letter would be a French word."""
 _FOREIGN_SHARE = 0.15
 """The minimum share of a text's words that must be function words of another language. A choice."""
 _MORE_FOREIGN = frozenset(

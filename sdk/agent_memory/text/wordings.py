@@ -41,7 +41,7 @@ _KINDS |= dict.fromkeys("hate hates dislike dislikes detest loathe".split(), "ha
 """Words that exclude each other, so that they are compared as values, too."""
 _KIN_STEMS = frozenset(stem(SAME_KIN.get(word, word)) for word in KIN)
 _BEFORE_KIN = frozenset("ex former step half late".split())
-"""Words before one of one's people that make another person of them: "my ex-wife"."""
+"""Words that make a relative another person: "my ex-wife"."""
 _LABEL = linear(r"\p{L} ([A-HJ-Z])\b")
 """A letter that tells one of several: "Bus A"."""
 _AMOUNT = linear(rf"({FIGURE.pattern})(?:\s?[a-zµ%°]{{1,2}}\b)?", re.IGNORECASE)
@@ -115,7 +115,7 @@ def wordings(text: str) -> tuple[Wording, ...]:
 
 
 def _is_turned_round(claim: Wording, other: Wording) -> bool:
-    """Whether one says of two names what the other says with the names changed round: "Ana trusts Bob"."""
+    """Whether the two say the same with two names swapped: "Ana trusts Bob", "Bob trusts Ana"."""
     if claim.order == other.order or sorted(claim.order) != sorted(other.order):
         return False
     moved = [at for at, pair in enumerate(zip(claim.order, other.order, strict=True)) if len(set(pair)) > 1]

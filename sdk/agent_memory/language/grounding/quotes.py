@@ -68,8 +68,8 @@ def find_evidence(
     """Completes the evidence of a memory that lacks its quote or its refs.
 
     Missing refs are found by the quote: the last user turn that has it, else the last turn that does. If only one turn
-    was given, it is the source. A missing quote is found only if there is one source: the sentence of it that shares most words
-    with the memory.
+    was given, it is the source. A missing quote is found only if there is one source: its sentence that shares most
+    words with the memory.
 
     Raises:
         Ungrounded: nothing in the turns can be pointed at.

@@ -1,4 +1,4 @@
-"""Gives an account of a stretch of talk: what was said of it that matters, and the words that it is found by."""
+"""Gives an account of a stretch of talk: what was said that matters, and the words by which it is found."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Claim:
         owner: Whom it is about: "self", "self.sister", "self.friend.tom", a lower-case name.
         topic: Canonical stems that say what is claimed about: the attribute and what it belongs to, or verb and object.
         values: What it is: an amount, a time, a name; none where only yes or no is claimed.
-        lasting: Whether it is of a thing or a state that has one value at a time, not of one act of several.
+        lasting: Whether it is about a thing or a state with one value at a time, rather than about one act of several.
         replaced: The value that the sentence itself says is no longer so ("from A to B").
     """
 
@@ -93,7 +93,7 @@ _PLAIN_VERBS = stems(lexicon.CHANGING | lexicon.words("be have cost plan set hol
 _FRAME = canons("thing venue place held set now new instead still date day scheduled back anything nothing".split())
 _FRAME |= canons(name for name in _MONTHS if len(name) > 3)
 _ENDING = stems(lexicon.words("sell cancel drop ditch fire sack"))
-"""Verbs that end whatever had the name behind them as its value: "we cancelled Huber"."""
+"""Verbs that end something whose value was the name after them: "we cancelled Huber"."""
 _THE = bounded(r"^(?:the|my|our) ", re.I)
 _WITH_WHOM = bounded(r"\bwith (?:(?:the|our|my|all) )?(?-i:[a-z])[\w-]+", re.I)
 _OLDEST = 120

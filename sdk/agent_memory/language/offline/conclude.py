@@ -1,4 +1,4 @@
-"""Takes memories together by rule: merged facts, procedures, what comes up again and again, an answer."""
+"""Combines memories by rule: merged facts, procedures, what comes up again and again, an answer."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def consolidate(data: ConsolidateInput) -> ConsolidateOutput:
 
 
 def synthesize(data: SynthesizeInput) -> SynthesizeOutput:
-    """Takes the how-to of each group that was told last: who tells one again tells how it is done now."""
+    """Keeps the latest how-to of each group: people who explain it again explain how it is done now."""
     procedures = []
     for group in data.groups:
         newest = max(group.facts, key=lambda fact: (fact.said_at, fact.ref))
@@ -83,7 +83,7 @@ def reflect(data: ReflectInput) -> ReflectOutput:
 
 
 def reflect_on(data: ReflectOnInput) -> ReflectOnOutput:
-    """The notes that bear on the question, word for word: they are likely to, or have a word of it."""
+    """The notes that bear on the question, word for word: those that are likely to answer it, or have a word of it."""
     asked = {canon(word) for word in content_words(data.question)}
     bearing = [
         note
@@ -101,9 +101,9 @@ def reflect_on(data: ReflectOnInput) -> ReflectOnOutput:
 def _often(
     words: Mapping[str, Mapping[str, str]], *, of_trouble: bool = True
 ) -> list[tuple[tuple[str, ...], list[str]]]:
-    """The pairs of words that many memories have, with these memories, of which none is told twice.
+    """The pairs of words that many memories have, each with these memories. No memory counts for two pairs.
 
-    What names trouble comes first, or is left out; then what most memories have, and of that what was said first.
+    Pairs that name trouble come first, or are left out; then those that most memories have; then those said first.
     """
     evidence: dict[frozenset[str], list[str]] = defaultdict(list)
     for ref, said in words.items():

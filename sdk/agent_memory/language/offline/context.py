@@ -27,7 +27,7 @@ _BOOKED = bounded(
     r"|\b(?:was|were|been|got) (?:asked|invited|told|chosen|advised|requested) to [a-z]+ .*\b(?:on|in) ",
     re.I,
 )
-"""What stands before the time of something arranged or asked for, which lies ahead of it."""
+"""What comes before the time of something arranged or asked for: that time lies in the future."""
 _PLAIN_PAST = bounded(
     rf"^(?:(?:and|but|so|then) )?(?:(?:i|we|he|she|they|(?-i:[A-Z][a-z]+)|(?:my|our|the) [a-z]+[^\Ws]) )?"
     rf"(?:(?:just|also|already|finally) )?{plain_words(lexicon.BASE_OR_PAST)}\b",
@@ -60,7 +60,8 @@ _ARTICLES = frozenset("the a an my our his her their".split())
 _WHOSE = bounded(r"\b(?:the|our|my|a|his|her|their|your|into|of)\s$", re.I)
 _BEHIND_A_DAY = either("at in on of and or but to from before after is was will so because with for when that we i")
 _OF_A_DAY = bounded(rf" (?!{_BEHIND_A_DAY}\b)[a-z]", re.I)
-"""Around a weekday that says which one of several things: "the Saturday market", "into Sunday morning yoga"."""
+"""What surrounds a weekday that only says which of several things is meant: "the Saturday market", "into Sunday morning
+yoga"."""
 _WEEKDAY = bounded(rf"^{plain_words(lexicon.WEEKDAYS)}(?: (?:morning|afternoon|evening|night))?$", re.I)
 _A = bounded(r"\ba\s$", re.I)
 _ONCE = bounded(rf" {either('appointment interview wedding party funeral exam surgery operation viewing deadline')}\b")
@@ -166,7 +167,7 @@ def _looks_back(text: str) -> bool:
 def dating(
     text: str, found: Sequence[Moment], clause: Clause | None, kind: FactKind
 ) -> tuple[datetime | None, datetime | None]:
-    """From when and until when a statement is true: by its times that are no value and not only named in passing.
+    """From when until when a statement is true, by the times in it that are neither its value nor named in passing.
 
     An instruction holds from a day on only if it says so ("from Monday on").
     """

@@ -36,9 +36,12 @@ WINDOW = 4
 MOST_PER_TURN = 6
 """Memories of one turn. A choice."""
 _NOTES = 3
-"""Sentences of a turn from which on figures without a verb are a list that was pasted. A choice."""
+"""The most sentences of a turn in which a figure without a verb is a note; in a longer turn it is part of a pasted
+list. A choice."""
+_SAID_BEFORE = 3
+"""How many sentences that somebody said before show their language. A choice."""
 _ENOUGH = 2
-"""Names and figures beyond which a statement counts for no more. A choice."""
+"""How many names and figures of a statement count; with more, it ranks no higher. A choice."""
 _FIGURE = linear(r"\d+")
 _LONGEST_NAME, LONGEST_STATEMENT = 40, 400
 """In characters; a longer name is a key, a longer statement was not said but pasted. Choices."""
@@ -78,12 +81,12 @@ def of_turn(turn: TurnView, before: list[TurnView]) -> list[ExtractedMemory]:
 
 
 def _particulars(text: str) -> int:
-    """How many names and figures a statement has, up to `_ENOUGH`: of a long turn, those that have some are kept."""
+    """How many names and figures a statement has, up to `_ENOUGH`. Of a long turn, those with most of them are kept."""
     return min(_ENOUGH, len(names(text)) + len(_FIGURE.findall(text)))
 
 
 def _names(turns: Iterable[TurnView]) -> frozenset[str]:
-    """The names of those who talk."""
+    """The first names of the speakers."""
     return frozenset(filter(None, (_name(turn)[:_LONGEST_NAME] for turn in turns)))
 
 
@@ -91,19 +94,19 @@ def _memories(own: Sequence[Sentence], turn: TurnView, before: list[TurnView]) -
     """The statements worth keeping, each with its place in the turn."""
     talking = _names([turn, *before])
     nearest_first = [view.content for view in reversed(before) if view.role in {"user", "agent"}]
-    # What one tells a friend to do always is advice, and no wish to an assistant.
+    # "Always …" to a friend is advice, not a wish to an assistant.
     to_agent = before and before[-1].role == "agent"
     among_people = not to_agent and any(view.role == "user" and view.name and view.name != turn.name for view in before)
     mine = [view.content for view in reversed(before[-2:]) if view.role == "user" and view.name == turn.name]
     said = [sentence.text for content in mine for sentence in reversed(statements.own_sentences(content))]
-    abroad = is_foreign(turn.content) or any(map(is_foreign, said[:_NOTES]))
+    is_foreign_talk = is_foreign(turn.content) or any(map(is_foreign, said[:_SAID_BEFORE]))
     asked = any("?" in one.content for one in before[-1:] if (one.role, one.name) != (turn.role, turn.name))
     for sentence, quote in second_thoughts.meant(own, turn.content, said, asked=asked):
         found = foreign.told(sentence.text, turn.created_at)
         if found and not (among_people and found[0].kind == "requirement"):
             yield from ((sentence.start, _quoting(_foreign(turn, one), turn, quote)) for one in found)
             continue
-        if abroad and speech.is_in_doubt(sentence.text):
+        if is_foreign_talk and speech.is_in_doubt(sentence.text):
             continue
         wished = not among_people and speech.asks_to_keep(sentence.text)
         judged = partial(_judged, turn, nearest_first, among_people, wished=wished, few=len(own) <= _NOTES)
@@ -111,13 +114,13 @@ def _memories(own: Sequence[Sentence], turn: TurnView, before: list[TurnView]) -
             pieces = statements.parts(statement, reasons=False) or [statement]
             told = [(piece.start, memory) for piece in pieces if (memory := judged(piece.text))]
             if told and told[0][0] > statement.start and (whole := judged(statement.text)):
-                told = [(statement.start, whole)]  # a consequence is told with its reason
+                told = [(statement.start, whole)]  # a consequence is kept with its reason
             yield from ((start, _quoting(memory, turn, quote)) for start, memory in told)
         nearest_first, said = [sentence.text, *nearest_first], [sentence.text, *said]
 
 
 def _quoting(memory: ExtractedMemory, turn: TurnView, quote: str) -> ExtractedMemory:
-    """The memory, with words of the turn as its quote though it says what their speaker came to mean."""
+    """The memory, with its quote from the turn: where speakers correct themselves, the memory has other words."""
     return memory if memory.quote in turn.content else memory.model_copy(update={"quote": quote})
 
 
@@ -140,7 +143,7 @@ def _judged(
 
 
 def _foreign(turn: TurnView, found: foreign.Told) -> ExtractedMemory:
-    """A memory of a sentence in another language than English, that of an event with its day."""
+    """The memory of a sentence in another language than English; if it tells of an event, with the day."""
     day = found.happens
     said = f"{found.said.rstrip(' .!')} ({day.label})." if day else found.said
     start, end = context.dating("", [] if day else foreign.bounds(found.text, turn.created_at), None, found.kind)

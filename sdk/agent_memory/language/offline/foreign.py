@@ -1,9 +1,9 @@
-"""What users tell in German, Spanish, French, Italian, Portuguese and Dutch, if they tell it plainly.
+"""What users say in German, Spanish, French, Italian, Portuguese and Dutch, if they say it plainly.
 
-The rules do not parse these languages. They know how a plain sentence begins ("ich wohne in …"), and otherwise keep a
-sentence if it has a subject that is known from its first words, and something that is asked for later: an illness, the
-name of somebody, a figure, a change or a certain day. Wishes, requests, conditions and guesses are left to the raw
-talk.
+The rules do not parse these languages. They know how a plain sentence begins ("ich wohne in …"). They keep any other
+sentence only if its first words show whom it is about, and if it has something that people ask for later: an illness,
+somebody's name, a figure, a change or a certain day. Wishes, requests, conditions and guesses stay in the raw turns
+alone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from agent_memory.text.wishes import wish
 _LONGEST = 200
 """In characters. A choice."""
 _LEAST = 3
-"""Words besides the time, below which a sentence tells too little to be understood alone. A choice."""
+"""The fewest words besides the time with which a sentence makes sense by itself. A choice."""
 _SHORTEST, _STEM = 4, 6
 """Letters of a word that two sentences can share, and how many of them are compared. Choices."""
 _MOST_LEFT = 2
@@ -50,7 +50,7 @@ _MOVED = linear(
     r"|verzet|verplaats|verschov",
     re.I,
 )
-"""What has another time now. Two times of it are told from the talk."""
+"""Signs that something was moved to another time: a sentence with one may name the old time and the new one."""
 _NO_VERBS = linear(r"\b(?:aqu|all|ah|as)í|\b(?:caf|beb)é", re.I)
 """Spanish words with the ending of a verb in the past."""
 _HIER = linear(r"^hier\b", re.I)
@@ -82,8 +82,8 @@ class Told(NamedTuple):
     """A memory of one sentence.
 
     Attributes:
-        text: The words that tell it, as they stand in the sentence.
-        said: The same, with the subject if that stands before an "and".
+        text: Its words, as they stand in the sentence.
+        said: The same, with the subject if that comes before an "and".
         subject: What has one value at a time ("name", "home", "work"); empty for all else.
         happens: The day of an event.
     """
@@ -149,7 +149,7 @@ def _is_idle(plain: str) -> bool:
 
 
 def _plain(text: str, said: str) -> Told | None:
-    """What a sentence tells that begins in a form that says what it is about."""
+    """The memory of a sentence whose beginning shows what it is about ("ich wohne in …")."""
     plain = straighten(said).strip()
     name = next((name for name, form in forms.BEGINS.items() if form.search(plain)), "")
     if not name or _is_idle(plain):
@@ -182,7 +182,7 @@ def is_over(text: str) -> bool:
 
 
 def _other(text: str, said_at: datetime) -> Told | None:
-    """What any other sentence tells."""
+    """The memory of any other sentence."""
     plain = straighten(text).strip()
     language, *others = _languages(plain)
     if _is_idle(plain) or not (is_foreign(plain) or _has_small_words(plain, language)):

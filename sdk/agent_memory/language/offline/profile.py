@@ -45,7 +45,7 @@ _FOR_A_TIME = linear(
     r"(?:minute|hour|day|night|week|month)s?)\b",
     re.I,
 )
-"""What ends what is wanted or forbidden, soon enough to be no part of who somebody is."""
+"""Signs that something ends soon, so that it is no part of who somebody is."""
 _UNDER_WAY = bounded(r"^(?:[^:]{1,40}: )?\S+ (?:am|are|is) (?:\w+ )?\w+ing\b", re.I)
 _LIMITING = either(r"""
     allerg\w+ intoleran\w+ vegan vegetarian must can't cannot can_not not_allowed no_more_than at_most at_least budget
@@ -82,8 +82,8 @@ def profile(data: ProfileInput) -> ProfileOutput:
     for section in SECTIONS:
         for line in getattr(earlier, section)[:_MOST_READ]:
             statement = read(FactView(ref="earlier", kind="fact", content=line, said_at=_LONG_AGO))
-            abroad = _subjects(statement) if statement.abroad else set()
-            is_gone = any(_says(statement, other) for other in gone) or (abroad and abroad <= told)
+            foreign = _subjects(statement) if statement.foreign else set()
+            is_gone = any(_says(statement, other) for other in gone) or (foreign and foreign <= told)
             if not is_gone and not any(contradiction(newer, statement) for newer in newest_first):
                 _add(sections[section], statement)
     return ProfileOutput(
@@ -92,18 +92,18 @@ def profile(data: ProfileInput) -> ProfileOutput:
 
 
 def _rank(statement: Statement) -> bool:
-    """Who somebody is and what concerns their health stands before all else, however long ago it was said."""
+    """The sort key of a line: who somebody is and their health come first, however long ago that was said."""
     text = statement.fact.content
-    is_identity = any(one.subject for one in statement.abroad) or any(
+    is_identity = any(one.subject for one in statement.foreign) or any(
         claim.owner == "self" and claim.topic <= _IDENTITY and claim.values for claim in statement.claims
     )
     is_vital = len(text) <= _LONGEST_VITAL and (slots.VITAL.search(text) or _TROUBLED.search(text)) is not None
-    return not (is_identity or kinds.tells_name(text) or is_vital or _is_vital_abroad(statement))
+    return not (is_identity or kinds.tells_name(text) or is_vital or _is_vital_foreign(statement))
 
 
-def _is_vital_abroad(statement: Statement) -> bool:
+def _is_vital_foreign(statement: Statement) -> bool:
     """Whether a sentence in another language than English is about somebody's health or diet."""
-    return any(one.importance >= _VITAL for one in statement.abroad)
+    return any(one.importance >= _VITAL for one in statement.foreign)
 
 
 def _lasts(statement: Statement) -> bool:
@@ -114,11 +114,11 @@ def _lasts(statement: Statement) -> bool:
         return is_standing_order(text)
     if len(text) > _LONGEST and not _STATED.match(text):
         return False
-    if any(one.happens for one in statement.abroad) or (_is_dated(statement) and not _YEARLY.search(text)):
+    if any(one.happens for one in statement.foreign) or (_is_dated(statement) and not _YEARLY.search(text)):
         return False
-    if _FOR_A_TIME.search(plain) and (kind == "requirement" or statement.abroad or _UNDER_WAY.search(plain)):
+    if _FOR_A_TIME.search(plain) and (kind == "requirement" or statement.foreign or _UNDER_WAY.search(plain)):
         return False
-    if kind == "requirement" or statement.abroad:
+    if kind == "requirement" or statement.foreign:
         return True
     if clause is None:
         return kind == "preference" or _LIMITS.search(plain) is not None
@@ -147,22 +147,22 @@ def _is_dated(statement: Statement) -> bool:
 def section_of(statement: Statement) -> Section:
     """Where a fact belongs."""
     kind, text = statement.fact.kind, statement.fact.content
-    if kind == "requirement" or (kind != "preference" and (_LIMITS.search(text) or _is_vital_abroad(statement))):
+    if kind == "requirement" or (kind != "preference" and (_LIMITS.search(text) or _is_vital_foreign(statement))):
         return "constraints"
     if kind == "preference":
         return "preferences"
     if kind == "procedural" or _EQUIPMENT.search(text):
         return "environment"
-    if any(one.subject == "work" for one in statement.abroad):
+    if any(one.subject == "work" for one in statement.foreign):
         return "current_work"
     ours = not any("." in claim.owner for claim in statement.claims)
     return "current_work" if ours and (kind in {"context", "decision"} or _WORK.search(text)) else "personal"
 
 
 def _subjects(statement: Statement) -> set[tuple[str, frozenset[str]]]:
-    """What a statement gives a value that lasts: whose, and of what."""
+    """The subjects to which a statement gives a lasting value: whose, and what."""
     subjects = {(claim.owner, claim.topic) for claim in statement.claims if claim.values and claim.lasting}
-    return subjects | {("self", frozenset([one.subject])) for one in statement.abroad if one.subject}
+    return subjects | {("self", frozenset([one.subject])) for one in statement.foreign if one.subject}
 
 
 def _add(section: list[Statement], statement: Statement) -> None:

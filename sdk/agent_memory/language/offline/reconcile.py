@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from agent_memory.language.offline import claims as reading, foreign, lexicon, values
 from agent_memory.language.offline.claims import BACK, ENDED, ONE_AT_A_TIME, Claim, Verdict
 from agent_memory.language.offline.endings import Permission, lifts, permission, prohibition, withdrawn
+from agent_memory.language.offline.foreign import Told
 from agent_memory.language.offline.speech import is_standing_order
 from agent_memory.language.offline.text import canon, canons, content_stems, expand, stems, tokens
 from agent_memory.language.offline.values import Core, Value
@@ -62,9 +63,9 @@ class Statement:
         choice: The words of a standing instruction that forbids nothing; none for other facts.
         allowed: What it allows.
         forbidden: The words of what it forbids.
-        withdrawn: The stems of what it says is no longer wanted of answers.
+        withdrawn: The stems of an instruction that it takes back.
         figures: Its dates, clock times and amounts.
-        abroad: What it tells in another language than English.
+        foreign: What it says, if it is in another language than English.
     """
 
     fact: FactView
@@ -75,7 +76,7 @@ class Statement:
     allowed: Permission | None = None
     forbidden: tuple[str, ...] = ()
     withdrawn: frozenset[str] = frozenset()
-    abroad: tuple[foreign.Told, ...] = ()
+    foreign: tuple[Told, ...] = ()
     figures: Core = frozenset()
 
 
@@ -100,12 +101,12 @@ def read(fact: FactView) -> Statement:
     text = fact.content
     moments = dates.find(text, fact.said_at)
     times = tuple(moment.label for moment in moments)
-    abroad = foreign.told(_SPEAKER.sub("", text), fact.said_at)
-    claims, forbidden = () if abroad else reading.read(text, fact.said_at), prohibition(text)
+    told = foreign.told(_SPEAKER.sub("", text), fact.said_at)
+    claims, forbidden = () if told else reading.read(text, fact.said_at), prohibition(text)
     gone = content_stems(withdrawn(text) or "") - _FORMING
     figures = values.figures(text, moments)
     return Statement(
-        fact, claims, times, content_stems(text), _choice(text), permission(text), forbidden, gone, abroad, figures
+        fact, claims, times, content_stems(text), _choice(text), permission(text), forbidden, gone, told, figures
     )
 
 
@@ -126,10 +127,9 @@ def contradiction(newer: Statement, older: Statement) -> Verdict | None:
         return "update"
     if newer.withdrawn and newer.withdrawn <= older.stems and is_standing_order(older.fact.content):
         return "update" if not older.withdrawn and len(older.stems - newer.withdrawn) <= _MOST_LEFT else None
-    if newer.abroad and older.abroad:
-        return (
-            "update" if all(any(foreign.replaces(new, old) for new in newer.abroad) for old in older.abroad) else None
-        )
+    if newer.foreign and older.foreign:
+        replaced = (any(foreign.replaces(new, old) for new in newer.foreign) for old in older.foreign)
+        return "update" if all(replaced) else None
     about = older.stems
     told = [claim for claim in older.claims if claim.topic != ENDED]
     changes = [claim for claim in newer.claims if claim.topic != ENDED or _gone(claim) <= about]

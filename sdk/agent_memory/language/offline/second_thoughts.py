@@ -24,7 +24,7 @@ _LIGHT = either("""
 _OPENING = bounded(rf"(?:(?!{_SURE}\b){_LIGHT}\b[ ,.:!…-]+){{0,3}}(?P<sure>{_SURE}\b[ ,.:!…-]*)?", re.I)
 _GONE = bounded(r"(?:scratch|strike) ", re.I)
 _NO = bounded(r"(?:no|nope|non|nein|nee)[ ]*$", re.I)
-"""What takes nothing back without a mark behind it: "No more than 3"."""
+"""An opening that takes nothing back unless a comma or the like follows it: "No more than 3"."""
 _TRAILING = bounded(r"[ ,;(-]+(?:sorry|i meant?|typo|rather)\b[^.!?]{0,20}[.!)]*$", re.I)
 _AMID = bounded(
     rf" ?[,;.…-]+ ?(?:(?:{_LIGHT}[ ,.…-]+){{0,2}}(?P<sure>{_SURE})[ ,:;.…-]+|(?:{_LIGHT}[ ,.…-]+){{1,2}}(?<=[,.…-] ))",
@@ -37,11 +37,11 @@ _OPEN = bounded(
 )
 """A sentence that says of the one before it that nothing is decided."""
 _FEWEST = 3
-"""Words of a clause. A choice."""
+"""The fewest words of a clause. A choice."""
 
 
 class Meant(NamedTuple):
-    """A sentence in the words that its speaker came to mean, and the turn's own characters that say so."""
+    """A sentence as its speaker finally meant it, and the words of the turn that say so."""
 
     sentence: Sentence
     quote: str
@@ -86,7 +86,10 @@ def meant(own: Sequence[Sentence], content: str, said: Sequence[str], *, asked: 
 
 
 def _again(sentence: Sentence, plain: str) -> tuple[str, Sentence] | None:
-    """The sure words with which a sentence takes something back, if any, and what it says instead."""
+    """How a sentence takes something back: the words that surely do so (or ""), and what it says instead.
+
+    None if it takes nothing back.
+    """
     opening, trailing = _OPENING.match(plain), _TRAILING.search(plain)
     if opening is None or _NO.search(opening[0]):
         return None

@@ -175,7 +175,7 @@ def is_rule(text: str) -> bool:
 
 
 def is_question(text: str) -> bool:
-    """Whether a text asks."""
+    """Whether a text is a question."""
     return not asks_to_keep(text) and (text.rstrip().endswith("?") or bool(_QUESTION.search(expand(text).strip())))
 
 
@@ -185,12 +185,12 @@ def is_not_meant(text: str) -> bool:
 
 
 def hands_over(text: str) -> bool:
-    """Whether a text only brings what is to be worked on: all behind it is that text, whoever it is about."""
+    """Whether a sentence only introduces a text to work on ("Please translate:"). All that follows is that text."""
     return bool(_HANDING_OVER.match(expand(text)))
 
 
 def sets_exercise(text: str) -> bool:
-    """Whether an agent asks for a text in other words, so that the answer says nothing of who gives it."""
+    """Whether an agent asks for a text in other words. The answer then says nothing about the person who answers."""
     return bool(_EXERCISE.search(text))
 
 

@@ -159,7 +159,7 @@ def _only_greets(text: str) -> bool:
 
 
 def _in_words_of_now(topic: str, corrections: Sequence[Correction]) -> str:
-    """A topic that is the opening of a talk, with the corrected sentences in it as they are now."""
+    """A topic that quotes the opening of a talk, with corrected sentences as they are now."""
     for correction in corrections:
         topic = topic.replace(correction.was.rstrip(".! "), correction.now.rstrip(".! "))
     return topic
@@ -201,9 +201,9 @@ def _current(oldest_first: Sequence[Said]) -> list[Said]:
 
 
 def _informed(turn: TurnView) -> list[str]:
-    """At most two sentences with which an assistant tells something; what a user says in a language that is not read.
+    """What a turn says besides memories: an assistant's first two informative sentences, a user's foreign figures.
 
-    Of the latter, sentences with figures that make no memory.
+    The latter are sentences with figures in another language than English of which the rules make no memory.
     """
     said = [one.text for one in statements.own_sentences(turn.content) if not one.text.endswith("?")]
     if turn.role == "agent":
@@ -266,7 +266,7 @@ def _answers(turn: TurnView) -> bool:
 
 
 def _without_done(items: list[str], texts: Sequence[str]) -> list[str]:
-    """The open points of which no text tells most as done or known."""
+    """The open points that are still open: no text has most of their words and tells of something done or known."""
     clauses = [parse(text) for text in texts] if items else []
     told = [
         content_stems(text)
