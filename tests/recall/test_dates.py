@@ -7,7 +7,7 @@ from memories import fact
 
 from agent_memory import AsyncMemory
 from agent_memory.models import Memory
-from agent_memory.recall.dates import Period, beside, date_terms, event_named, periods, times_of
+from agent_memory.recall.dates import Period, date_terms, event_named, periods, time_around, times_of
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
 
@@ -55,7 +55,7 @@ def memory(content: str, said: datetime, **metadata: str) -> Memory:
 
 def beside_event(query: str, known: list[Memory]) -> Period | None:
     event = event_named(query)
-    return beside(event, known) if event else None
+    return time_around(event, known) if event else None
 
 
 def test_a_memory_tells_when_the_move_was():

@@ -147,7 +147,7 @@ def event_named(query: str) -> NamedEvent | None:
     return NamedEvent(found, named["side"].lower() in ("before", "until")) if found else None
 
 
-def beside(event: NamedEvent, memories: Sequence[Memory]) -> Period | None:
+def time_around(event: NamedEvent, memories: Sequence[Memory]) -> Period | None:
     """The time before or after an event, if a memory tells of the event.
 
     The event was on the day that the memory names, or else on the day on which it was said. The memory must have all

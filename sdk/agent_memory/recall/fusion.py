@@ -26,7 +26,7 @@ from agent_memory.calibration import (
     Calibration,
 )
 from agent_memory.models import FoundBy, Hit, Memory, now
-from agent_memory.recall.dates import Period, beside, date_terms, event_named, times_of
+from agent_memory.recall.dates import Period, date_terms, event_named, time_around, times_of
 from agent_memory.recall.explain import explained, shared_terms
 from agent_memory.recall.relevance import (
     Bm25,
@@ -92,6 +92,11 @@ def spans_around(spots: Iterable[Spot], reach: int) -> list[Span]:
     return spans
 
 
+def is_fresh(memory: Memory) -> bool:
+    """Whether it is a turn that is not indexed yet."""
+    return memory.kind == "chunk" and memory.embedding_model is None
+
+
 def is_within(memory: Memory, spans: Iterable[Span]) -> bool:
     """Whether a chunk was said in one of these stretches."""
     spot = spot_of(memory)
@@ -152,7 +157,7 @@ def rank(
     if speaker is not None:
         _add(parts, "speaker", {key: settings.speaker_weight for key in parts if talk.said_by(key, speaker)})
     event = event_named(query)
-    around = beside(event, memories) if event else None
+    around = time_around(event, memories) if event else None
     asked = [*times, around] if around else times
     _add(parts, "date", {memory.id: settings.date_weight for memory in memories if _in_time(memory, asked)})
     own = _totals(parts)
@@ -232,8 +237,7 @@ def _matches(
 def _is_fresh_question(candidate: Candidate) -> bool:
     """Whether it is a question in a turn that is not indexed yet, and so lacks the scores that rank its answer."""
     memory = candidate.memory
-    is_fresh = memory.kind == "chunk" and memory.embedding_model is None and candidate.similarity is None
-    return is_fresh and is_question_alone(words_of(memory).strip())
+    return is_fresh(memory) and candidate.similarity is None and is_question_alone(words_of(memory).strip())
 
 
 def _in_time(memory: Memory, asked: Sequence[Period]) -> bool:

@@ -10,13 +10,12 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
 from agent_memory.calibration import calibration_of
 from agent_memory.errors import AgentMemoryError
-from agent_memory.language.tasks import Vector
+from agent_memory.language.tasks import ChatModel, Vector
 from agent_memory.models import Hit, Memory, SearchFilters, Turn, now, there
 from agent_memory.recall.conditions import (
     CONDITIONS_READ,
@@ -31,7 +30,7 @@ from agent_memory.recall.conditions import (
 from agent_memory.recall.dates import date_terms, periods, stored_days
 from agent_memory.recall.explain import RERANKED
 from agent_memory.recall.fresh import as_candidates, read_fresh
-from agent_memory.recall.fusion import Candidate, is_within, linked_hit, rank, related, spans_around
+from agent_memory.recall.fusion import Candidate, is_fresh, is_within, linked_hit, rank, related, spans_around
 from agent_memory.recall.matching import Sought, matching, vector_of
 from agent_memory.recall.oneself import NEAREST, asks_of_self
 from agent_memory.recall.phrasing import names_called, subject_of, with_names_of_turns
@@ -119,7 +118,7 @@ async def search(
     found = await read()
     # Results with fresh turns are not cached: whether those may be shown depends on settings that do not change the
     # mark.
-    if not found.degraded and not any(_is_fresh(hit.memory) for hit in found.hits):
+    if not found.degraded and not any(is_fresh(hit.memory) for hit in found.hits):
         cache.put(key, found)
     return found
 
@@ -196,26 +195,36 @@ async def _search(
         calibration=calibration_of(searcher.embeddings.model_id),
     )
     if searcher.chat is not None and best and len(hits) > 1:
-        first, failure = await rerank(hits[:best], _dated_text, query, searcher.chat, searcher.settings.rerank_timeout)
-        # The relevance figures stay at their ranks: the hit that the model puts first gets the highest one.
-        relevances = sorted((hit.relevance or 0.0 for hit in first), reverse=True)
-        said = "" if failure else RERANKED
-        first = [
-            hit.model_copy(update={"relevance": one, "explanation": hit.explanation + said})
-            for hit, one in zip(first, relevances, strict=True)
-        ]
-        hits = [*first, *hits[best:]]
-        degraded += [f"rerank: {failure}"] if failure else []
+        hits = await _reranked(searcher.chat, hits, best, query, searcher.settings.rerank_timeout, degraded)
     for place, hit in enumerate(hits[:limit], 1):
-        logger.debug(
-            "Memory: hit %d %s similarity %s score %.3f", place, hit.memory.id, _rounded(hit.similarity), hit.score
-        )
+        similarity = "none" if hit.similarity is None else f"{hit.similarity:.3f}"
+        logger.debug("Memory: hit %d %s similarity %s score %.3f", place, hit.memory.id, similarity, hit.score)
     if searcher.misses is not None and vector.result() is not None:
         near = parameters | {"vector": vector.result(), "model": searcher.embeddings.model_id}
         searcher.misses.sample(partition, where, near, threshold, [hit.memory.id for hit in hits[:limit]])
     links_of_best = [linked_hit(replace(one, memory=in_zone(one.memory, searcher.zone))) for one in linked]
     bound = {hit.memory.id: hit for hit in (*binding_hits, *liked)}
     return Found([*hits[:limit], *links_of_best], degraded, orders, [*bound.values()])
+
+
+async def _reranked(
+    chat: ChatModel, hits: Sequence[Hit], best: int, query: str, timeout: float, degraded: list[str]
+) -> list[Hit]:
+    """The hits, the first `best` of them in the order of a model.
+
+    The relevance figures stay at their ranks: the hit that the model puts first gets the highest one.
+    """
+    first, failure = await rerank(
+        hits[:best], lambda hit: (hit.memory.created_at, hit.memory.content), query, chat, timeout
+    )
+    relevances = sorted((hit.relevance or 0.0 for hit in first), reverse=True)
+    said = "" if failure else RERANKED
+    degraded += [f"rerank: {failure}"] if failure else []
+    first = [
+        hit.model_copy(update={"relevance": one, "explanation": hit.explanation + said})
+        for hit, one in zip(first, relevances, strict=True)
+    ]
+    return [*first, *hits[best:]]
 
 
 def _unexpired(hits: Sequence[Hit]) -> list[Hit]:
@@ -237,12 +246,12 @@ async def _nothing() -> list[Hit]:
 async def _around(
     searcher: Searcher, sought: Sought, found: Sequence[Candidate], fresh: Sequence[Turn], degraded: list[str]
 ) -> tuple[list[Candidate], list[Candidate]]:
-    """The turns around the best hits, with fresh turns; and what the best are linked to."""
+    """The turns around the best hits and the fresh turns; and what the best are linked to. Nothing if reading fails."""
     known = {candidate.memory.id for candidate in found}
     unknown = [turn for turn in fresh if chunk_id(turn.user_id, turn.thread_id, turn.id) not in known]
     try:
         (beside, linked), said = await asyncio.gather(
-            _beside(searcher, sought, found), as_candidates(searcher, unknown)
+            _read_around(searcher, sought, found), as_candidates(searcher, unknown)
         )
     except AgentMemoryError as error:
         logger.warning("The turns around the hits could not be read: %s", error)
@@ -324,18 +333,6 @@ async def _near(
     return [(in_zone(one.memory, searcher.zone), one.similarity or 0.0) for one in near]
 
 
-def _rounded(similarity: float | None) -> str:
-    return "none" if similarity is None else f"{similarity:.3f}"
-
-
-def _is_fresh(memory: Memory) -> bool:
-    return memory.kind == "chunk" and memory.embedding_model is None
-
-
-def _dated_text(hit: Hit) -> tuple[datetime, str]:
-    return hit.memory.created_at, hit.memory.content
-
-
 async def _with_uses(searcher: Searcher, user_id: str, found: list[Candidate], degraded: list[str]) -> list[Candidate]:
     try:
         uses = await read_uses(searcher.store, user_id)
@@ -346,13 +343,13 @@ async def _with_uses(searcher: Searcher, user_id: str, found: list[Candidate], d
     return [replace(candidate, memory=uses.of(candidate.memory)) for candidate in found]
 
 
-async def _beside(
+async def _read_around(
     searcher: Searcher, sought: Sought, found: Sequence[Candidate]
 ) -> tuple[list[Candidate], list[Candidate]]:
-    """The turns around the best candidates that are not among them, in one query.
+    """Reads, in one query, the turns around the best candidates that are not among these.
 
-    First a memory's own turn and the neighbours of a chunk. Then, with links, what the very best are linked to
-    (`steps.index`), if it is not next to them.
+    Returns the own turns of memories and the neighbours of chunks; and, with links, what the very best are linked to
+    (`steps.index`), unless it is one of their neighbours.
     """
     best = [candidate.memory for candidate in found[: searcher.settings.spots]]
     reach = searcher.settings.neighbour_reach

@@ -165,8 +165,7 @@ async def said_within(
         found = await read(yearless, any_year=True)
     memories = [in_zone(one.memory, searcher.zone) for one in found]
     memories.sort(key=lambda memory: (memory.created_at, memory.id))
-    of_users = [one for one in memories if one.source != "agent"]
-    return [_hit(one) for one in _spread(of_users or memories, limit)]
+    return _spread(memories, limit)
 
 
 async def said_in(
@@ -191,15 +190,14 @@ async def said_in(
     if not talk:
         return []
     thread_id = talk[-1 if side == "last" else 0].thread_id
-    memories = [memory for memory in talk if memory.thread_id == thread_id]
-    of_users = [one for one in memories if one.source != "agent"]
-    return [_hit(one) for one in _spread(of_users or memories, limit)]
+    return _spread([memory for memory in talk if memory.thread_id == thread_id], limit)
 
 
-def _spread(memories: Sequence[Memory], limit: int) -> list[Memory]:
-    """At most `limit` of them, at even distances."""
-    step = max(len(memories) / limit, 1.0)
-    return [memories[int(place * step)] for place in range(min(limit, len(memories)))]
+def _spread(memories: Sequence[Memory], limit: int) -> list[Hit]:
+    """At most `limit` of them as hits, at even distances; those of agents only if users said nothing."""
+    told = [one for one in memories if one.source != "agent"] or memories
+    step = max(len(told) / limit, 1.0)
+    return [_hit(told[int(place * step)]) for place in range(min(limit, len(told)))]
 
 
 def _hit(memory: Memory) -> Hit:

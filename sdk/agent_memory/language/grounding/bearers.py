@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from agent_memory.language.grounding.clauses import (
+    NOBODY,
     OF_PEOPLE,
     OWN,
     PRONOUNS,
@@ -143,7 +144,7 @@ in". A choice."""
 
 # --- possessions --------------------------------------------------------------------------------------------
 
-_NOT_OWNERS = frozenset("it's that's there's he's she's what's here's who's where's how's let's one's".split())
+_NOT_OWNERS = NOBODY | {"he's", "she's", "one's"}
 _HAS_A = frozenset("has owns".split())
 _SOME = frozenset("a an two three four several".split())
 

@@ -298,7 +298,8 @@ _LEADING = frozenset(
     """and but so well also because oh actually btw yes yeah no then when while since though although und aber also weil
     y pero porque et mais parce e ok plus apparently hey""".split()
 )
-_NOBODY = frozenset("here's there's that's what's it's who's where's how's let's everything's nothing's".split())
+NOBODY = frozenset("here's there's that's what's it's who's where's how's let's everything's nothing's".split())
+"""Words whose "'s" makes no owner and no person."""
 _OF = frozenset("of de d' von di da van".split())
 _POSSESSIVES = frozenset("my our meiner unserer meinem unserem ma mon mes notre mi mis mia mio mijn minha meu".split())
 _AS_NAMES = frozenset([*SAME_KIN, "oma", "opa", "maman"])
@@ -343,7 +344,7 @@ def _party(words: Sequence[str], part: str, *, joined: bool) -> tuple[str, str |
         return first, None
     if first in ADDRESSING and second in capitals:  # "ask Karl about it"
         return second, second
-    if second in _IS_BEHIND and first.endswith("'s") and first not in _NOBODY:  # "Sam's the one who cooks"
+    if second in _IS_BEHIND and first.endswith("'s") and first not in NOBODY:  # "Sam's the one who cooks"
         first, second = first.removesuffix("'s"), "is"
     elif second == "from":  # "Sophie from legal is away"
         second = next((word for word in words[2:6] if word in OF_PEOPLE), second)

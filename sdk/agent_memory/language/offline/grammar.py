@@ -44,6 +44,7 @@ _REPORTED = bounded(
 )
 NAMED_KIN = canons(lexicon.KIN & lexicon.ATTRIBUTES | {"boss"})
 """Who has the name of one person at a time: my manager, my vet."""
+_MANY_KIN = canons(lexicon.MANY_KIN)
 _TRAILING = {phrase: mark for mark, phrases in lexicon.TRAILING.items() for phrase in phrases}
 _LONGEST_NOTED, _LONGEST_NOTE = 3, 12
 """In words: what a note is about, and the whole of it. A choice."""
@@ -106,6 +107,11 @@ class _Marks:
 
 
 @lru_cache(maxsize=4096)
+def is_one_of_many(owner: str) -> bool:
+    """Whether an owner is one of several: "my friend" may be another one each time."""
+    return owner.rpartition(".")[2] in _MANY_KIN
+
+
 def parse(sentence: str) -> Clause | None:
     """Takes a clause apart; None if it has no subject that could own a claim."""
     marks = _Marks()

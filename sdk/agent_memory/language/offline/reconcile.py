@@ -11,6 +11,7 @@ from agent_memory.language.offline import claims as reading, foreign, lexicon, v
 from agent_memory.language.offline.claims import BACK, ENDED, ONE_AT_A_TIME, Claim, Verdict
 from agent_memory.language.offline.endings import Permission, lifts, permission, prohibition, withdrawn
 from agent_memory.language.offline.foreign import Told
+from agent_memory.language.offline.grammar import is_one_of_many
 from agent_memory.language.offline.speech import is_standing_order
 from agent_memory.language.offline.text import canon, canons, content_stems, expand, stems, tokens
 from agent_memory.language.offline.values import Core, Value
@@ -27,7 +28,6 @@ _FAMILY = canons(lexicon.KIN) - _PARTNERS - _PETS
 """Who stays who they are, whatever they leave."""
 _ALONE = lexicon.words("single divorced widowed separated")
 _PARTED = Claim("self", ENDED, change=True, replaced=values.text(""))
-_MANY = canons(lexicon.MANY_KIN)
 _MEASURES = canons(lexicon.MEASURES)
 _INTOLERANT = canons(lexicon.words("allergic allergy intolerant intolerance"))
 _FILLERS = canons(
@@ -207,8 +207,9 @@ def excludes(newer: Claim, older: Claim) -> Verdict | None:
         return "update" if _is_over(newer, older) else None
     if newer.topic == {"marit"} and {value.said for value in newer.values} & _ALONE and _is_over(_PARTED, older):
         return "update"
-    unnamed = newer.owner.rpartition(".")[2] in _MANY  # "my friend" may be another one each time
-    if not _same_owner(newer.owner, older.owner) or unnamed or (newer.hedged and not older.hedged):
+    if not _same_owner(newer.owner, older.owner) or is_one_of_many(newer.owner):
+        return None
+    if newer.hedged and not older.hedged:
         return None
     if not (_is_food_of_another_diet(newer, older) or _is_eaten_again(newer, older) or _excludes(newer, older)):
         return None

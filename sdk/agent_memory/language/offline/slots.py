@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 
 from agent_memory.language.offline import endings, kinds, lexicon
-from agent_memory.language.offline.grammar import Clause
+from agent_memory.language.offline.grammar import Clause, is_one_of_many
 from agent_memory.language.offline.speech import is_addressed
-from agent_memory.language.offline.text import canons, content_words, expand, stem, stems, tokens
+from agent_memory.language.offline.text import content_words, expand, stem, stems, tokens
 from agent_memory.language.offline.verbs import is_gerund, is_past
 from agent_memory.models import FactKind
 from agent_memory.text.dates import Moment
@@ -250,7 +250,7 @@ def is_note(plain: str, clause: Clause) -> bool:
 
 def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *, dated: bool, named: bool) -> bool:
     """Whether it says what somebody is, has, likes, does or did."""
-    if _is_one_of_many(clause):
+    if is_one_of_many(clause.owner):  # little about them is of use later
         return False
     of_thing = bool(clause.thing) or clause.owner == "it"
     if _HABIT.match(plain) or _FAVOURITE.match(plain):
@@ -367,8 +367,3 @@ def _is_for_now(clause: Clause, moments: Sequence[Moment]) -> bool:
         return "".join(clause.rest[:1]).islower() and rest[0] not in lexicon.STOPWORDS | lexicon.NUMBERS.keys()
     counted = rest[0] in {"at", "in", "on"} and rest[1] in lexicon.COUNTED - {"floor"}
     return clause.verb == "be" and (rest[0] in _FOR_NOW or counted or ("until" in rest and not moments))
-
-
-def _is_one_of_many(clause: Clause) -> bool:
-    """Whether it is about one of those whom one has many of, so that little about them is of use."""
-    return clause.owner.rpartition(".")[2] in canons(lexicon.MANY_KIN)
