@@ -134,7 +134,7 @@ def _check_account(endpoint: str, credential: object) -> None:
         # A connection string holds the key.
         raise ConfigurationError(
             "the Cosmos DB endpoint is not a URL like https://NAME.documents.azure.com:443/; of a connection string,"
-            " give what stands behind AccountEndpoint= as the endpoint, and what stands behind AccountKey= as the key"
+            " pass the value of AccountEndpoint= as the endpoint, and that of AccountKey= as the key"
         )
     if isinstance(credential, str):
         try:
@@ -142,4 +142,4 @@ def _check_account(endpoint: str, credential: object) -> None:
         except ValueError:
             valid = False
         if not valid:
-            raise ConfigurationError("the Cosmos DB key is not base64: copy it whole, without what stands around it")
+            raise ConfigurationError("the Cosmos DB key is not base64: copy the whole key and nothing around it")

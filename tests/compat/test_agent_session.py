@@ -96,7 +96,7 @@ def test_a_profile_has_the_defaults_of_the_document(tmp_path: Path):
     ],
 )
 def test_a_profile_that_cannot_be_read_is_refused(bad: Any):
-    with pytest.raises(InvalidInput, match="no agent profile"):
+    with pytest.raises(InvalidInput, match="not an agent profile"):
         AgentProfile.read(bad)
 
 

@@ -265,7 +265,7 @@ def test_beam_is_read(tmp_path: Path):
 def test_a_broken_file_is_refused_with_its_place(tmp_path: Path, sample: dict[str, Any]):
     file = tmp_path / "broken.json"
     file.write_text(json.dumps([sample]))
-    assert "1: no " in command.run("eval", file, code=2).output
+    assert "1: not a " in command.run("eval", file, code=2).output
 
 
 LABELLED = [

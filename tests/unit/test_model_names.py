@@ -129,8 +129,11 @@ def test_each_provider_has_its_adapter_for_embeddings(
         ({"AGENT_MEMORY_CHAT": "anthropic:m"}, "set ANTHROPIC_API_KEY or AGENT_MEMORY_CHAT_API_KEY"),
         ({"AGENT_MEMORY_CHAT": "google:m"}, "set GEMINI_API_KEY or AGENT_MEMORY_CHAT_API_KEY"),
         ({"AGENT_MEMORY_CHAT": "azure:m"}, "set AGENT_MEMORY_CHAT_BASE_URL or AZURE_OPENAI_ENDPOINT"),
-        ({"AGENT_MEMORY_CHAT": "local:llama"}, "AGENT_MEMORY_CHAT=local:llama: without a service there is local:rules"),
-        ({"AGENT_MEMORY_CHAT": "fastembed:x"}, "fastembed has embeddings alone"),
+        (
+            {"AGENT_MEMORY_CHAT": "local:llama"},
+            "AGENT_MEMORY_CHAT=local:llama: without a service, the only chat model is",
+        ),
+        ({"AGENT_MEMORY_CHAT": "fastembed:x"}, "fastembed has only embedding models"),
         ({"AGENT_MEMORY_CHAT_BASE_URL": "http://x"}, "AGENT_MEMORY_CHAT_BASE_URL is set without a model: set"),
         ({"AGENT_MEMORY_EMBEDDINGS_API_KEY": "k"}, "AGENT_MEMORY_EMBEDDINGS_API_KEY is set without a model: set"),
         ({"AGENT_MEMORY_EMBEDDINGS": "anthropic:m"}, "AGENT_MEMORY_EMBEDDINGS=anthropic:m: anthropic is used for chat"),

@@ -105,7 +105,7 @@ async def start_process(
     """Processes now what the user wrote: 202 if the work continues after the response, 200 if it is done."""
     names = steps_in_urls()
     if step not in names:
-        raise InvalidInput(f"no step {step!r}; there are {', '.join(names)}")
+        raise InvalidInput(f"no step {step!r}; the steps are {', '.join(names)}")
     return _answer(await processing.start(user_id, names[step], body or ProcessQuery()))
 
 

@@ -118,7 +118,7 @@ def ingest(
     Understands turns and chat messages (JSON, JSON lines or CSV), the exports of ChatGPT and Claude (zip or
     conversations.json), lists of OpenAI's API, agent files of Letta, threads of Zep, ShareGPT and LoCoMo. Reading the
     same file again adds nothing; if a line cannot be read, the command stops before it writes anything. The exit status
-    is 1 if turns were given up, because a model has no usable answer to them, or if a model fails.
+    is 1 if turns were given up, because a model gave no usable answer for them, or if a model fails.
     """
     utterances = read_all(files, format)
     if dry_run:
@@ -312,7 +312,7 @@ def summary(result: Ingested) -> str:
         f"{result.created} new, {result.already_there} already there"
     )
     if result.changed:
-        done += f"\n{counted(result.changed, 'turn')} with the id of a turn with another text: both are kept"
+        done += f"\n{counted(result.changed, 'turn')} have an id that another text has: both are kept"
     if not result.created:
         return done
     taken = f"written in {result.writing_seconds:.1f} s, processed in {result.processing_seconds:.1f} s"

@@ -56,7 +56,7 @@ def process(
 ) -> None:
     """Process waiting turns into memories, or run one step.
 
-    The exit status is 1 if turns were given up, because a model has no usable answer to them, or if a model fails.
+    The exit status is 1 if turns were given up, because a model gave no usable answer for them, or if a model fails.
     """
     if thread is not None and step not in OF_THREADS:
         raise InvalidInput(f"--thread only works with the steps {', '.join(OF_THREADS)}")

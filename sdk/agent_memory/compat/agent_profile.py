@@ -97,7 +97,7 @@ class AgentProfile(BaseModel):
                 given = Path(given).read_text(encoding="utf-8")
             return cls.model_validate(json.loads(given) if isinstance(given, str) else dict(given))
         except (OSError, ValidationError, ValueError, TypeError) as error:
-            raise InvalidInput(f"no agent profile: {error}") from error
+            raise InvalidInput(f"not an agent profile: {error}") from error
 
     @property
     def wants_memory(self) -> bool:

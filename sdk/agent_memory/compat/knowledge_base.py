@@ -278,7 +278,7 @@ def _said(scored: tuple[KnowledgeDocument, datetime]) -> tuple[datetime, str]:
 def _kinds(search_type: str) -> list[str]:
     kinds = list(_FILTERS) if search_type == "all" else [str(search_type).removesuffix("s")]
     if not _FILTERS.keys() >= set(kinds):
-        raise InvalidInput(f"there are conversations, documents and all, not {search_type!r}")
+        raise InvalidInput(f"search_type is conversations, documents or all, not {search_type!r}")
     return kinds
 
 

@@ -76,7 +76,7 @@ def read_router_config(given: Mapping[str, Any] | str | Path) -> dict[str, str]:
         text = given.read_text(encoding="utf-8") if isinstance(given, Path) else given
         config = _Config.model_validate(yaml.safe_load(text) if isinstance(text, str) else dict(text))
     except (OSError, ValidationError, ValueError, TypeError, yaml.YAMLError) as error:
-        raise InvalidInput(f"no configuration of a router: {error}") from error
+        raise InvalidInput(f"not a router configuration: {error}") from error
     memory = config.memory
     if memory.milvus.dimension not in (None, memory.embedding.dimension):
         raise InvalidInput(

@@ -119,7 +119,7 @@ def read_longmemeval(samples: Sequence[Mapping[str, Any]]) -> list[Conversation]
         try:
             found.append(_conversation(sample))
         except (KeyError, TypeError, ValueError) as error:
-            raise InvalidInput(f"question {number}: no sample of LongMemEval: {error!r:.200}") from error
+            raise InvalidInput(f"question {number}: not a sample of LongMemEval: {error!r:.200}") from error
     return found
 
 
@@ -176,7 +176,7 @@ def read_beam(samples: Sequence[Mapping[str, Any]]) -> list[Conversation]:
         try:
             found.append(_beam_conversation(sample))
         except (KeyError, TypeError, ValueError, SyntaxError, RecursionError, MemoryError) as error:
-            raise InvalidInput(f"row {number}: no row of BEAM: {error!r:.200}") from error
+            raise InvalidInput(f"row {number}: not a row of BEAM: {error!r:.200}") from error
     return found
 
 

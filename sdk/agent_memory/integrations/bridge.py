@@ -125,7 +125,7 @@ class Bridge:
             ConfigurationError: if the memory is asynchronous, because then only coroutines can use it.
         """
         if isinstance(self.memory, AsyncMemory):
-            raise ConfigurationError("the memory is called from functions here: open a Memory, not an AsyncMemory")
+            raise ConfigurationError("this adapter is synchronous: open a Memory, not an AsyncMemory")
         direct = copy(self)
         direct._direct = True
         return direct

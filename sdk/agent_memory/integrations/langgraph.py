@@ -89,7 +89,7 @@ class MemoryStore(BaseStore):
             elif isinstance(op, ListNamespacesOp):
                 results.append(await self._namespaces(bridge, op))
             else:
-                raise InvalidInput(f"no operation of a store: {type(op).__name__}")
+                raise InvalidInput(f"not a store operation: {type(op).__name__}")
         for put in puts.values():
             store = self._of(bridge, put.namespace)
             if put.value is None:

@@ -116,10 +116,10 @@ def chat_model(
         ConfigurationError: if the provider has none, or a package or a key is missing.
     """
     if not PROVIDERS[name.provider].chats:
-        raise ConfigurationError(f"{name.variable}={name}: {name.provider} has embeddings alone")
+        raise ConfigurationError(f"{name.variable}={name}: {name.provider} has only embedding models")
     if name.provider == "local":
         if name.model != "rules":
-            raise ConfigurationError(f"{name.variable}={name}: without a service there is local:rules alone")
+            raise ConfigurationError(f"{name.variable}={name}: without a service, the only chat model is local:rules")
         from agent_memory.language.offline import OfflineChat
 
         return OfflineChat()

@@ -108,9 +108,11 @@ class ContextRequest:
             raise InvalidInput(f"budget and limit must be numbers: {self.budget!r:.60}, {self.limit!r:.60}")
         check_groups(self.groups)
         if self.format not in get_args(ContextFormat):
-            raise InvalidInput(f"no format {self.format!r:.60}; there are {', '.join(get_args(ContextFormat))}")
+            raise InvalidInput(f"no format {self.format!r:.60}; the formats are {', '.join(get_args(ContextFormat))}")
         if self.strategy not in (None, *get_args(QueryStrategy)):
-            raise InvalidInput(f"no strategy {self.strategy!r:.60}; there are {', '.join(get_args(QueryStrategy))}")
+            raise InvalidInput(
+                f"no strategy {self.strategy!r:.60}; the strategies are {', '.join(get_args(QueryStrategy))}"
+            )
 
 
 @dataclass(frozen=True, slots=True)

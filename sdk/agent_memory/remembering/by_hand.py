@@ -49,7 +49,7 @@ async def kind_and_data(
     schema = None if custom is None else custom.data_schema
     if schema is None:
         if data is not None:
-            raise InvalidInput(f"data: {_what(kind)} has none; only custom kinds with a data_schema have")
+            raise InvalidInput(f"data: {_what(kind)} takes no data; only custom kinds with a data_schema do")
         return kind if custom is None else custom.name, None
     assert custom is not None
     if data is None:

@@ -50,7 +50,7 @@ def check_retention(days: Mapping[str, int]) -> dict[str, int]:
     """
     for name, number in days.items():
         if name not in TYPES:
-            raise InvalidInput(f"retention_days: no memory type {name!r}; there are {', '.join(TYPES)}")
+            raise InvalidInput(f"retention_days: no memory type {name!r}; the types are {', '.join(TYPES)}")
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= 36_500:
             raise InvalidInput(f"retention_days: {name} is a number of days from 1 to 36500, not {number!r:.60}")
     return dict(days)

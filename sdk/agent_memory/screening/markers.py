@@ -51,7 +51,7 @@ ROLES = (
     r"|(?-i:\b(?:BEGIN|START|END)(?: OF)?(?: THE)?(?: NEW)? SYSTEM (?:PROMPT|MESSAGE|INSTRUCTIONS?)\b)"
     r"|(?-i:\bSYSTEM (?:OVERRIDE|PROMPT|INSTRUCTIONS?|DIRECTIVE|COMMAND)\b)"
     rf"|\b{_MESSAGE}\s*[:：]|(?:系统|系統|システム|النظام|시스템)[^:：\n]{{0,4}}[:：]\s*\S"
-    # A marker within a line, with an order behind it.
+    # A marker within a line, followed by an order.
     rf"|(?:{_LEAD}(?:system|developer)|(?-i:\b(?:SYSTEM|DEVELOPER)))(?: {_KIND})?"
     rf"(?: (?:to|for) (?:the |all )?(?:assistant|model|ai|agent|chatbot)s?)?\s*(?:[:|—–]|--|=>|->)\s*[\"'“*]*{_ORDER}"
     r"|\b(?-i:Human|HUMAN|User|USER)\s*:[^\n]{1,300}?\b(?-i:Assistant|ASSISTANT|AI)\s*:"

@@ -153,7 +153,7 @@ def _is_written_card(text: str) -> bool:
 
 
 def _are_cards(fours: list[str]) -> bool:
-    """Whether groups of four digits are cards, each perhaps with its expiry behind it. Other lists are numbers.
+    """Whether groups of four digits are cards, each perhaps followed by its expiry. Other lists are numbers.
 
     Of any four numbers of four digits, four in a hundred look like a card, and a list has many fours.
     """

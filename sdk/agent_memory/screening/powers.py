@@ -188,7 +188,7 @@ ORDERS: dict[str, tuple[str, ...]] = {
         r"(?:verwijder|wis|blokkeer)\b~\b(?:toegang van|toegangslogs?|accounts?|rechten)\b",
     ),
 }
-"""Orders by language: the verb in its order form, and behind it what they give away."""
+"""Orders by language: the imperative, and after it what they give away."""
 LIFTING = (
     r"(?:never|do not(?: ever)?|don['’]t(?: ever)?|no need to|stop) (?:(?:ask|wait|check|require|asking|waiting"
     r"|checking)\b"

@@ -5,9 +5,9 @@ It has two parts. One is a position in the order of the conversation: turns afte
 the server's order: a turn written after it is live, however old its `created_at`, so a turn that arrives late is not
 hidden before it was in the view.
 
-A turn that is too large is cut so far that it fits (`fitted`), because a long tool result ends no conversation. A text
-is cut at its end and says so. A file in it would be broken by a cut, so it is left out, with the whole message that a
-framework wanted back: the turn keeps its text then.
+A turn that is too large is cut until it fits (`fitted`), because a long tool result must not end a conversation. A
+text is cut at its end, and says so. A cut would break a file, so a file is left out, together with the message (of a
+framework) that holds it; the turn keeps its text.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ _COMPANY = frozenset(
 _PERSONAL = frozenset("he she him her his hers himself herself él ella lui elle ele ela".split())
 """One of these soon after a name shows that it is a person's."""
 _NEAR = 8
-"""How many words before and behind a name are looked at."""
+"""How many words before and after a name are looked at."""
 _OF_PLACES = frozenset("in near at visit visited visiting en em à em nach aus".split())
 _OF_WAYS = frozenset("to from".split())
 _TRAVEL = frozenset(
@@ -126,7 +126,7 @@ def _run(text: str, words: list[re.Match[str]], at: int) -> int:
 
 
 def _leads(text: str, words: list[re.Match[str]], at: int) -> bool:
-    """Whether a word of grammar has a capital and a name behind it, as in "Los Angeles" or "De Gaulle"."""
+    """Whether a word of grammar has a capital and a name after it, as in "Los Angeles" or "De Gaulle"."""
     word, rest = words[at][0], words[at + 1 : at + 2]
     if len(word) < 2 or not word[0].isupper() or word.isupper() or word.casefold() not in FUNCTION_WORDS:
         return False

@@ -60,7 +60,7 @@ _SETS = linear(
 _FIRST = linear(rf"^{POLITE}(?:{FROM_NOW_ON},? )?{POLITE}(?:{ALWAYS}|{NEVER}) (?P<verb>\w+)", re.I)
 _AFTER = linear(rf"^{POLITE}{FROM_NOW_ON},? {POLITE}(?:do not |don't |only )?(?P<verb>\w+)", re.I)
 _BEHIND_VERB = linear(rf"^{POLITE}(?P<verb>\p{{L}}+)(?:-\p{{L}}+)?(?: \p{{L}}+){{0,2}} (?:{ALWAYS}|{NEVER})\b", re.I)
-"""The same behind a verb that shapes answers: "Réponds toujours en français"."""
+"""The same after a verb that shapes answers: "Réponds toujours en français"."""
 _ANYWHERE = linear(rf"^{POLITE}(?P<verb>\w+)\b.*(?:\b{FROM_NOW_ON}\b|\bbitte (?:immer|nie|nur)\b)", re.I)
 _STATES = linear(
     rf"^{POLITE}(?:\w+ \w+ (?:can|could|may|must|should|will|would)\b|\w+'s )"
@@ -70,7 +70,7 @@ _STATES = linear(
     rf"|\b{FROM_NOW_ON} (?:i|we|he|she|it|they|there)\b",
     re.I,
 )
-"""A verb behind its subject states something: "Standup is at ten from now on", "Jules reads the drafts"."""
+"""A verb after its subject states something: "Standup is at ten from now on", "Jules reads the drafts"."""
 _ASSUMES = linear(rf"^{POLITE}(?:assume|ensure|presume|suppose)\b", re.I)
 """Orders that a whole statement follows: "Assume users will be in UTC by default"."""
 _CONDITION = linear(
@@ -227,7 +227,7 @@ _OF_ACTS = frozenset(
     commit merge deploy play mute order buy pay track text email message post publish file store copy highlight describe
     compare correct rank group filter label tag hide play pick choose""".split()
 )
-"""Verbs of what an assistant does, which may have a plural behind them: "hold messages"."""
+"""Verbs of what an assistant does, which a plural may follow: "hold messages"."""
 _ACTS = linear(
     r"^[\w-]+ [\w-]*[a-rt-z]s(?:[.!]*$| (?:['\"]|(?:the|a|an|me|my|it|us|him|her|them|to|no|too|again)\b))", re.I
 )

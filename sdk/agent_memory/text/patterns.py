@@ -308,7 +308,7 @@ def _replaced(pattern: str, change: Callable[[str, bool], str]) -> str:
         nonlocal in_class
         part = found[0]
         if part[0] == "[":
-            # Inside, an opening bracket is a character, and a closing one behind it the end.
+            # Inside, an opening bracket is a character, and a closing one right after it too.
             in_class = not in_class or "]" not in part
             return part
         if part == "]":

@@ -102,7 +102,7 @@ def facts_in(files: Mapping[str, Any]) -> list[Record]:
         found.append({"fact_type": "world", **row, "state": "invalidated"})
     for fact in found:
         if not isinstance(fact.get("text"), str) or "id" not in fact:
-            raise InvalidInput("an archive of Hindsight with a memory that has no text or no id")
+            raise InvalidInput("a memory in the archive of Hindsight has no text or no id")
     return found
 
 

@@ -66,7 +66,7 @@ class AsyncCosmosMemoryClient(Reading):
         """
         no_expiry(ttl)
         if embedding is not None:
-            raise InvalidInput("embedding: the store's own model embeds here")
+            raise InvalidInput("embedding: leave it out; the store's own model makes the vectors")
         if memory_type == "turn":
             thread = await self._thread(user_id, thread_id)
             kept = dict(metadata or {}) | ({"tags": list(tags)} if tags else {})

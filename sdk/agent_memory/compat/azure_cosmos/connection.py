@@ -53,7 +53,9 @@ class Connection(LocalMemory):
     ) -> None:
         super().__init__()
         if processor is not None:
-            raise ConfigurationError("processor: this process runs the steps, or the function app of this toolkit")
+            raise ConfigurationError(
+                "processor: leave it out; the steps run in this process, or in the function app of this toolkit"
+            )
         check_names(
             {
                 "cosmos_container": cosmos_container,

@@ -271,6 +271,6 @@ def no_expiry(ttl: int | None) -> None:
 
 def _refuse(role: str, memory_type: str) -> None:
     if role not in ROLES:
-        raise InvalidInput(f"role: no role {role!r:.60}; there are {', '.join(ROLES)}")
+        raise InvalidInput(f"role: no role {role!r:.60}; the roles are {', '.join(ROLES)}")
     if memory_type not in TYPES:
-        raise InvalidInput(f"memory_type: no type {memory_type!r:.60}; there are {', '.join(TYPES)}")
+        raise InvalidInput(f"memory_type: no type {memory_type!r:.60}; the types are {', '.join(TYPES)}")

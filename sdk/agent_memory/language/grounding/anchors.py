@@ -324,7 +324,7 @@ def _other_half(content: str, quoted: str) -> str | None:
 
 
 def _kinds(text: str) -> list[frozenset[str]]:
-    """The anchors of a text by their kind: those of each list of rivals, and names behind a preposition."""
+    """The anchors of a text by their kind: those of each list of rivals, and names after a preposition."""
     words = frozenset(word.removesuffix("s") if word.endswith("days") else word for word in words_of(text))
     placed = frozenset(one.casefold() for found in _PLACED.findall(text) for one in found if one)
     return [*(words & rivals for rivals in _RIVALS), placed - CALENDAR]

@@ -1,7 +1,7 @@
 """Bearers: finds claims that say of one person what was said of another, where the talk leaves its subject out.
 
 "My colleague Bram is on it, lost 12 kilos" has no subject in its second clause, "den Wagen hat er gemietet" has it
-behind the verb, and "unless my partner gets the job" behind a conjunction. So each clause gets the person whom it is
+after the verb, and "unless my partner gets the job" after a conjunction. So each clause gets the person whom it is
 about, and a claim is compared with the clauses that share most with it.
 """
 

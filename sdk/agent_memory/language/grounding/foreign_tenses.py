@@ -40,11 +40,11 @@ _FRENCH = linear(
     r"(\p{L}{2,}ai(?:[ts]|ent))\b",
     re.IGNORECASE,
 )
-"""French imperfects, behind their subject."""
+"""French imperfects, after their subject."""
 _NO_FRENCH = frozenset("fait sait plait plaît connait connaît parait paraît fais sais vais connais plais".split())
 _FUI = linear(r"\b(?:fui|fuimos|fomos) (\p{L}+)", re.IGNORECASE)
 _WENT = frozenset("a al para pra ao à aos às con com de por até hasta en em yo eu".split())
-"""Words behind "fui" with which it says "went" or the like."""
+"""Words after "fui" with which it means "went" or the like."""
 _POLITE = frozenset("wollte wollten hoffte gehofft dachte quería queria voulais volevo wilde wilden".split())
 """Verbs that people put into the past to be polite."""
 _EARLIER = linear(

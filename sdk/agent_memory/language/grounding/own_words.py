@@ -41,7 +41,7 @@ class Reworded:
 def in_own_words(memory: ExtractedMemory, turn: TurnView, before: Sequence[TurnView]) -> ExtractedMemory | None:
     """A fact or an episode with the quoted sentences of a user as its content; None if they make no memory.
 
-    The dates in brackets behind relative times are ours; a time that may mean either of two days gets none. What the
+    The dates in brackets after relative times are ours; a time that may mean either of two days gets none. What the
     model made of the talk beside its content (validity, tags, data) is left out, because it may have the same fault.
 
     Args:

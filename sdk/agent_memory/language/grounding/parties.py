@@ -264,7 +264,7 @@ def _turned_link(words: Sequence[str], said: Sequence[str]) -> str | None:
 
 
 def _linked(words: Sequence[str]) -> Iterator[tuple[str, frozenset[str], frozenset[str]]]:
-    """The first few prepositions, each with the content words of the three words before and behind it."""
+    """The first few prepositions, each with the content words of the three words before and after it."""
     places = [at for at, word in enumerate(words) if word in _LINKS]
     for at in places[:_MOST_LINKS]:
         yield words[at], content_words(words[max(0, at - 3) : at]), content_words(words[at + 1 : at + 4])

@@ -289,7 +289,7 @@ def _denied(text: str, negators: frozenset[str]) -> tuple[set[str], set[str]]:
     for clause in CLAUSE.split(text):
         words = words_of(clause)
         at = next((place for place, word in enumerate(words) if word in negators), len(words))
-        if words[at : at + 1] in (["nicht"], ["niet"]):  # it stands behind what it denies
+        if words[at : at + 1] in (["nicht"], ["niet"]):  # it comes after what it denies
             denied |= telling(words[:at])
         plain |= telling(words[: at + 1] if _IDIOMS.isdisjoint(words) else words)
     return plain, denied

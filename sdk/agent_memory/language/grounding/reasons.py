@@ -113,7 +113,7 @@ _SAME_BEGINNING = 4
 
 
 def _invented(content: str, near: str, before: str) -> str | None:
-    """Finds a reason with no word that was said, or from a later sentence, behind a deed, about something else."""
+    """Finds a reason of which no word was said, or that comes from a later sentence about something else."""
     found = [one for groups in _GIVEN.findall(content) for one in groups if one]
     if not found or is_foreign(near):
         return None

@@ -95,7 +95,7 @@ def moments(text: str, said_at: datetime, nearest_first: Sequence[str] = ()) -> 
         if not any(start <= moment.start < end for start, end in again)
         and not _is_of_a_day(text, moment)
         and not _is_next_of_then(text, moment)
-        # "the weekend" behind another date is the one around that date, or this one.
+        # "the weekend" after another date is the one around that date, or this one.
         and not (moment.grain == "weekend" and moment.phrase == "the weekend" and near)
     )
 
@@ -185,14 +185,14 @@ def dating(
         elif start is not None or (valued and moment.role not in {"from", "since", "as of"}):
             continue
         elif changing and (moment.role == "to" or (_MOVED.search(ahead) and not _MOVED_TO.search(ahead))):
-            continue  # what something was moved to; behind "I moved to Porto" it is when that was
+            continue  # what something was moved to; after "I moved to Porto" it is when that was
         elif kind != "requirement" or moment.role in {"from", "since", "as of", "of"}:
             start = moment.first
     return start, end if end and (start is None or end > start) else None
 
 
 def with_dates(text: str, found: Sequence[Moment]) -> str:
-    """The text with the date that each relative time means, in brackets behind it.
+    """The text with the date that each relative time means, in brackets after it.
 
     A month or a day of a month without a year gets none: which year is meant is a guess, and stays out of the words.
     """

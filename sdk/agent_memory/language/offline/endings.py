@@ -211,7 +211,7 @@ def withdrawn(text: str) -> str | None:
 
 
 def prohibition(text: str) -> tuple[str, ...]:
-    """The words behind "don't", "never" or "no" in a sentence; none without such a word."""
+    """The words after "don't", "never" or "no" in a sentence; none without such a word."""
     found = _FORBIDDEN.search(expand(text))
     return tuple(found["what"].lower().split()) if found else ()
 

@@ -12,7 +12,7 @@ from agent_memory.language.offline.verbs import is_past
 from agent_memory.models import FactKind
 from agent_memory.text.patterns import bounded, either, linear, plain_words
 
-_WORD = re.compile(r"[\w'-]+")  # one repeat of one class with nothing behind it: it never goes back
+_WORD = re.compile(r"[\w'-]+")  # one repeat of one class with nothing after it: it never goes back
 _VERY_MUCH = "(?:so|such|really|very|quite|pretty|truly|incredibly|amazingly|extremely|absolutely|particularly)"
 _IMPRESSIONS = lexicon.EMOTIONS - {"ok", "okay", "fine", "ready", "right", "sure", "certain", "here", "back", "done"}
 _GUESSED = bounded(

@@ -231,7 +231,7 @@ COUNTED = words("""
     chapter day draft episode error exercise figure floor game gate issue item level lesson line module number option
     page part phase point question round rule scene season section step story table task top unit version vol week year
 """)
-"""What is counted through, so that a figure behind it is no value."""
+"""Things that people number ("step 4"), so that a figure after one is no value."""
 
 WEAK_TOPICS = words("""
     trip vacation holiday project thing plan event app application service programme team system total overall whole

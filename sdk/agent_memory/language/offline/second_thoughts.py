@@ -128,7 +128,7 @@ def _is_gone(sure: str, rest: Sentence) -> bool:
 
 
 def _says_again(old: Sentence, new: Sentence) -> bool:
-    """Whether a sentence says another one again, with other words behind the same subject and verb."""
+    """Whether a sentence says another one again, with other words after the same subject and verb."""
     one, other = parse(old.text), parse(new.text)
     if one is None or other is None or not other.verb or "?" in new.text:
         return False

@@ -26,7 +26,7 @@ _HAS = re.compile(
     r"|left(?:[.,!]| (?:the|my|our|us|her|his|for|home|work)\b|$)))",
     re.I,
 )
-"""What stands for "has" behind a name; "Anna's left foot" is no such case."""
+"""An "'s" that means "has" after a name; "Anna's left foot" is no such case."""
 _BEFORE_NAME = "(?:and|but|so|also|btw|plus) (?=(?-i:[A-Z][a-z]))"
 _WRITTEN_OUT = {"n't": "not", "'m": "am", "'re": "are", "'ve": "have", "'ll": "will", "'d": "would"}
 # It begins at a word's beginning alone, so that each word is read once and given back once.
