@@ -263,6 +263,43 @@ def test_pasted_prose_without_an_end_is_no_memory() -> None:
     assert found("I moved " + "to Porto and back " * 60) == []
 
 
+def test_of_a_pasted_paper_only_what_its_sender_wrote_is_kept() -> None:
+    paper = " ".join(
+        f"The town of Brzeg{n} was founded in {1200 + n} and its council must keep the walls in good repair by law."
+        for n in range(40)
+    )
+    asked = "I'm writing a thesis about town walls for Dr. Kowal.\n"
+    assert [memory.content for memory in found(f"{asked}{paper}")] == [asked.strip()]
+    notes = "".join(f"My plot {n} has {n + 3} apple trees.\n" for n in range(30))
+    assert len(found(notes)) == MOST_PER_TURN
+
+
+def test_a_question_that_follows_in_the_same_sentence_is_left_out() -> None:
+    text = "Our well in Torun gave out in May, so what does a new pump cost, and who drills here?"
+    assert [memory.content for memory in found(text)] == ["Our well in Torun gave out in May"]
+
+
+def test_whom_somebody_was_with_is_not_cut_off() -> None:
+    text = "Speaking of which, I remember Ewa and I sold the boat in May."
+    assert not any(memory.content.startswith("I sold") for memory in found(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I think I need to work on my backhand and my serve.",
+        "I feel that several layers of the protocol would need to be used here.",
+    ],
+)
+def test_what_somebody_means_to_improve_or_supposes_is_no_requirement(text: str) -> None:
+    assert not any(memory.kind == "requirement" for memory in found(text))
+
+
+def test_an_agreement_is_a_decision() -> None:
+    assert the_one("By the way, we reached an agreement with the seller for $410,000.").kind == "decision"
+    assert the_one("I signed a lease for the shop in Torun.").kind == "decision"
+
+
 # ---------------------------------------------------------------------------------------------- standing alone
 
 

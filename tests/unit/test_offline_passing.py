@@ -30,6 +30,13 @@ PASSING = [
     "I don't have any project in mind now.",
     "We have no plans at the moment.",
     "I'll check them out.",
+    "I'm looking for some advice on how to repot a fern.",
+    "We are searching for a few quick lunch recipes to try out.",
+    "I'm looking for something lighter to read on the train.",
+    "I'm curious how glaciers move.",
+    "I'm also curious about the ferry timetable.",
+    "I like the idea of a rota on the fridge.",
+    "I really love the autumn leaves theme.",
 ]
 AT_HAND = [
     "I'm in a meeting until three.",
@@ -87,6 +94,15 @@ LASTING = [
     "We have to go to court",
     "The weather station is on the roof",
     "I will use that account for rent",
+    "I'm looking for recipes without nuts because Mia is allergic",
+    "I'm looking for vegan recipes",
+    "We're looking for something under 900 euros a month",
+    "I'm looking for a new flat near the harbour",
+    "I've been looking for information about my birth mother for years",
+    "I'm looking for gift ideas for my sister, who has just become a vet",
+    "I am a curious person",
+    "I love the look of my new kitchen",
+    "I like the village where we live",
 ]
 
 

@@ -315,6 +315,10 @@ def test_sections_are_newest_first_bounded_and_without_repeats() -> None:
         "I've tested the endpoint with a 201 status.",
         "Femke leads the supplier selection.",
         "Attendees: Radu, Femke, me.",
+        "I'm looking for something convenient on the way to my job.",
+        "I'm interested in learning more about beekeeping.",
+        "I'm looking for some new vegan recipes to try out.",
+        "I'd love to camp near the lake.",
     ],
 )
 def test_events_and_passing_states_are_no_part_of_a_profile(passing: str) -> None:

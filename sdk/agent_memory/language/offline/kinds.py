@@ -36,7 +36,8 @@ _OTHERS_RULE = bounded(
     re.I,
 )
 _REQUIRED = either(r"""
-    must(?:_not)?_(?!-) has_to_be have_to_be needs?_to_(?:be|have|include|support|work|fit|stay|run|finish|cover)
+    must(?:_not)?_(?!-) has_to_be have_to_be
+    (?<!would_)needs?_to_(?:be|have|include|support|work(?!_on_(?:my|our))|fit|stay|run|finish|cover)
     no_more_than no_less_than not_more_than within_budget not_(?:want_to_)?(?:\w+_)?more_than under_[$€£]
     (?:is|are|be)_(?:required|mandatory|not_allowed|forbidden|non-negotiable) requirements?_(?:is|are|:) as_long_as_it
     can_not_(?:be|exceed|go_over)\b should_(?:always|never|not_exceed) only_(?:works?|accept|allowed) deal-?breaker
@@ -58,7 +59,8 @@ _DECIDED = either(r"""
     (?:i|we|am|are|will|let_us)(?:_be|_just)?_(?:go|going)_with (?:i|we)_will_(?:take|use|go_for)
     (?:i|we)_(?:go|went)_for_the booked signed_up_for enrolled confirmed finali[sz]ed committed_to made_up_my_mind
     approved ruled_out let_us_(?:use|do|book|stick|go) ended_up_(?:choosing|going|picking|buying) (?:i|we|have)_reserved
-    accepted_(?:the|an|a|their) turned_down called_off cancell?ed postponed rescheduled
+    accepted_(?:the|an|a|their) turned_down called_off cancell?ed reached_an_agreement
+    signed_(?:the|an?|our|my)_(?:lease|contract|agreement|offer) postponed rescheduled
 """)
 _DECISION = bounded(
     rf"\b{_DECIDED}\b|^(?:we|i|they) (?:have )?(?:just )?(?:moved|pushed|shifted|changed|switched|bumped|delayed) "

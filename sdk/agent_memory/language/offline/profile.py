@@ -46,6 +46,12 @@ _FOR_A_TIME = linear(
     re.I,
 )
 """Signs that something ends soon, so that it is no part of who somebody is."""
+_SEEKING = bounded(
+    r"\b(?:(?:looking|searching) (?:for|to|into)|interested in \w+ing|curious|considering|thinking (?:of|about)|open to"
+    r"|would (?:love|like) to)\b(?! (?:\w+ ){1,3}(?:job|role|position|work|flat|apartment|house|home|place)\b)",
+    re.I,
+)
+"""What somebody would like to find, know or try; few of these wishes last, and they change no answer."""
 _UNDER_WAY = bounded(r"^(?:[^:]{1,40}: )?\S+ (?:am|are|is) (?:\w+ )?\w+ing\b", re.I)
 _LIMITING = either(r"""
     allerg\w+ intoleran\w+ vegan vegetarian must can't cannot can_not not_allowed no_more_than at_most at_least budget
@@ -117,6 +123,8 @@ def _lasts(statement: Statement) -> bool:
     if any(one.happens for one in statement.foreign) or (_is_dated(statement) and not _YEARLY.search(text)):
         return False
     if _FOR_A_TIME.search(plain) and (kind == "requirement" or statement.foreign or _UNDER_WAY.search(plain)):
+        return False
+    if kind != "requirement" and _SEEKING.search(plain):
         return False
     if kind == "requirement" or statement.foreign:
         return True

@@ -100,6 +100,10 @@ _TAKE_UP = "(?:try|give|use|consider|follow|read|watch|remember|check|take|have|
 _ADVICE = either(
     "advice suggestions? recommendations? tips? methods? ideas? steps? recipes? books? movies? films? articles?"
 )
+_ASKED_FOR = f"(?:{_ADVICE}|inspiration|resources?|guidance)"
+_OPTION = either("idea sound suggestion concept theme option approach layout look")
+_REASONS = either(r"because since as_(?:i|we|my|our) who whose allerg\w+ intoleran\w+ diabet\w+ vegan")
+_ALONE = rf"(?!.*(?:\d|\b{_REASONS}\b))"
 _THAT = "(?:it|that|this|them|these|those)"
 _NEEDS_TO = "(?:(?:have|need|got|had) to|must|should|will)"
 _VERY = "(?:(?:a|an|such|so|really|very|quite|pretty|bit|little|kind of|sort of) ){0,3}"
@@ -126,6 +130,11 @@ _OF_THE_MOMENT = bounded(
     r"|^(?:i|we) (?:am|are|will)(?: not)? (?:giv(?:e|ing) up|keep(?:ing)? (?:going|pushing|at it|it up))[.!,]*"
     r"(?: i promise[.!]*)?$"
     r"|^(?:i|we) (?:am |are )?(?:keep(?:ing)? my |crossing (?:my|our) )?fingers(?: are)?(?: crossed)?[.!]*$"
+    # what they ask for, and how they find what they are offered; not with a reason or a figure, which last
+    rf"|^{_ALONE}(?:i|we) (?:am|are) (?:\w+ )?(?:looking|searching) for "
+    rf"(?:(?:[\w'-]+ ){{0,4}}{_ASKED_FOR}|something|anything)\b"
+    rf"|^{_ALONE}(?:i|we) (?:am|are) (?:(?!an?\b)\w+ )?curious\b(?! by\b)"
+    rf"|^(?:i|we) (?:\w+ ){{0,2}}(?:like|love) (?:the|that|this|your) (?:[\w&'-]+ ){{0,4}}{_OPTION}\b(?!.* my\b)"
     # of a suggestion that they do not name
     rf"|^(?:i|we) will (?:\w+ly )?{_TAKE_UP} (?:{_THAT}|your|a look)(?: at {_THAT})?"
     rf"(?: (?:into account|in mind|out|a (?:try|go|shot|chance|thought))| (?:\w+ )?{_ADVICE})?"

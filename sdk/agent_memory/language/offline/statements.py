@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+from collections.abc import Sequence
 from functools import lru_cache
 
 from agent_memory.language.offline import lexicon, speech
@@ -15,6 +16,10 @@ from agent_memory.text.patterns import bounded, either, is_short, linear, plain_
 
 _MOST_SENTENCES = 400
 """Sentences of a turn that are read. Prose as long as the longest turn that is read has about 200. A choice."""
+
+_FEWEST_OF_PAPER, _LENGTH_OF_PAPER, _OWN_OF_PAPER = 20, 2000, 0.05
+"""A turn of so many sentences and characters is a paper that somebody pasted if fewer than this share of the sentences
+have "I" or "we". Choices: of the sentences that people type, a third have."""
 
 _FENCE = linear(r"```.*?(?:```|\z)|~~~.*?(?:~~~|\z)", re.S)
 _TWO = r"(?:[^{0}]*[.!?]\s[^{0}]*[.!?][^{0}]*|[^{0}]*\n[^{0}]*)"
@@ -54,7 +59,8 @@ _PARTS = bounded(
     re.I,
 )
 _BOTH = bounded(
-    rf"(?:,|\b{either('that whether if because when while since as so where how what why until before after')})\s+"
+    rf"(?:,|\b{either('that whether if because when while since as so where how what why until before after')}"
+    r"|\b(?:remember|think|know|hope))\s+"
     r"(?:(?-i:[A-Z])[\w'-]+|(?:my|our) [\w-]+)$",
     re.I,
 )
@@ -64,10 +70,11 @@ _OPEN = bounded(r"\([^)]*$|(?:^|[\s(])'(?:[^']|\w'\w)*$")
 _LEANING = bounded(r"\b(?:it|them|him|her|he|she|they|this|that|there|too|either|ones?)\b", re.I)
 _ASKED_TAIL = bounded(
     rf"[,;-]\s+(?:so |and |but )?"
-    rf"{either('can could would will do does did is are was should may what how when where why')}\b[^,.]*\?$",
+    rf"{either('can could would will do does did is are was should may what how when where why')}\b[^.]*\?$",
     re.I,
 )
 _OWN = bounded(r"(?:i|we|my|our)\b", re.I)
+_OF_ONESELF = linear(r"\b(?:i|we|my|our|me|(?-i:us)|mine|ours)\b", re.I)
 _ORDER_TAIL = bounded(rf",? so (?:please |pls )?{plain_words(lexicon.COMMANDS)} (?!with\b|on\b|is\b|was\b).*$", re.I)
 """What somebody is to do because of what a sentence tells: "I am allergic to nuts, so remind me if …"."""
 _FILLER_TAIL = bounded(
@@ -89,16 +96,27 @@ def own_sentences(content: str) -> tuple[Sentence, ...]:
     from their beginning only.
     """
     kept: list[Sentence] = []
-    for sentence in sentences(_blanked(content[:LONGEST_TURN])):
+    written = sentences(_blanked(content[:LONGEST_TURN]))
+    is_paper = _is_paper(written)
+    for sentence in written:
         if speech.is_planted(sentence.text):
             break
         if speech.hands_over(sentence.text):
             if content[sentence.start + len(sentence.text) :].lstrip()[:1] in _OPENING_QUOTES:
                 continue  # the quotation ends where its marks do
             break
-        if is_short(sentence.text):
+        if is_short(sentence.text) and not (is_paper and not _OF_ONESELF.search(sentence.text)):
             kept.append(sentence)
     return tuple(kept[:_MOST_SENTENCES])
+
+
+def _is_paper(written: Sequence[Sentence]) -> bool:
+    """Whether the sentences of a turn are those of a paper that somebody pasted, in English."""
+    if len(written) < _FEWEST_OF_PAPER or sum(len(one.text) for one in written) < _LENGTH_OF_PAPER:
+        return False
+    if is_foreign(max((one.text for one in written), key=len)):
+        return False
+    return sum(bool(_OF_ONESELF.search(one.text)) for one in written) < _OWN_OF_PAPER * len(written)
 
 
 def statements(sentence: Sentence, names: frozenset[str]) -> list[Sentence]:
