@@ -11,6 +11,7 @@ from datetime import timedelta
 import pytest
 import tenacity
 from aiohttp import web
+from aiohttp.abc import AbstractResolver, ResolveResult
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ConfigurationError, StoreUnavailable
@@ -210,6 +211,31 @@ async def test_a_name_of_a_private_address_is_not_connected_to(host: str):
     with pytest.raises(OSError, match=r"."):
         await resolver.resolve(host, 443, socket.AF_INET)
     await resolver.close()
+
+
+class ByName(AbstractResolver):
+    """Knows one name, which has these addresses."""
+
+    def __init__(self, *addresses: str) -> None:
+        self._addresses = addresses
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        return [
+            ResolveResult(hostname=host, host=one, port=port, family=family, proto=0, flags=0)
+            for one in self._addresses
+        ]
+
+    async def close(self) -> None:
+        pass
+
+
+async def test_of_a_name_with_several_addresses_only_the_public_ones_are_connected_to(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(module, "DefaultResolver", lambda: ByName("10.0.0.7", "93.184.215.14", "127.0.0.1"))
+    assert [one["host"] for one in await PublicAddresses().resolve("receiver.example", 443)] == ["93.184.215.14"]
 
 
 async def test_a_name_that_leads_into_a_private_network_gets_nothing(receiver: Receiver, memory: AsyncMemory):
