@@ -156,6 +156,20 @@ async def test_of_several_workers_one_deepens_and_a_claim_lapses(chat: ScriptedC
         assert "claimed_at" in await clock(memory)
 
 
+async def test_a_deepening_of_many_users_keeps_its_claim_as_long_as_it_goes_on(chat: ScriptedChat):
+    async with opened(chat) as memory:
+        store = memory.runtime.store
+        await tell(memory)
+        await passed(memory, 25)
+        due = await claim_deepening(store, DAILY)
+        assert due is not None
+        begun = await store.replace(
+            LEASES, due.clock | {"claimed_at": iso(now() - timedelta(minutes=59))}, due.clock["_etag"]
+        )
+        assert await note_deepened(store, replace(due, clock=begun), {"alice": None}) is not None
+        assert now() - datetime.fromisoformat((await clock(memory))["claimed_at"]) < timedelta(minutes=30)
+
+
 async def test_deepening_that_is_broken_off_is_still_due(chat: ScriptedChat):
     async with opened(chat) as memory:
         await tell(memory)
