@@ -85,9 +85,10 @@ async def test_a_single_turn_is_tried_twice_before_it_is_given_up():
 
 
 @pytest.mark.parametrize("root", [ConnectionResetError(), MemoryError(), TimeoutError()])
-def test_what_comes_from_outside_of_the_process_may_pass(root: Exception):
+@pytest.mark.parametrize("link", ["__cause__", "__context__"])
+def test_what_comes_from_outside_of_the_process_may_pass(root: Exception, link: str):
     error = Private("a client's own kind")
-    error.__cause__ = root
+    setattr(error, link, root)
     assert fault_of_input(error) is None
     assert fault_of_input(ModelError("busy", retryable=True)) is None
 
