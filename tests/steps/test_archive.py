@@ -76,6 +76,17 @@ async def test_each_stretch_is_archived_once(memory: AsyncMemory, chat: Scripted
     assert len(await memory.user("alice").memories(types=["episodic"])) == 2
 
 
+@pytest.mark.parametrize(("speakers", "contributor"), [(("ann", "ann"), "ann"), (("ann", "bob"), None)])
+async def test_an_account_of_what_several_members_said_is_ascribed_to_none(
+    memory: AsyncMemory, speakers: tuple[str, str], contributor: str | None
+):
+    for number, name in enumerate(speakers):
+        await memory.group("team", member=name).thread("standup").add("user", f"topic: release {number}")
+    await memory.group("team").thread("standup").process("archive")
+    (session,) = await memory.group("team").memories(types=["episodic"])
+    assert session.contributor_id == contributor
+
+
 async def test_when_the_model_fails_nothing_is_archived_and_nothing_is_lost(memory: AsyncMemory, chat: ScriptedChat):
     thread = memory.user("alice").thread("t1")
     await thread.add("user", "hello there")
