@@ -195,6 +195,16 @@ async def test_a_context_has_what_is_relevant_of_the_profile_and_not_shown_alrea
     assert [second.id] in [line["ids"] for line in lines]
 
 
+async def test_a_context_confined_by_a_filter_has_nothing_of_the_profile(memory: AsyncMemory):
+    alice = memory.user("alice")
+    await alice.remember("The cat is called Tom", tags=["pets"])
+    await alice.remember("The second cat is called Tim")
+    await alice.process("profile")
+    context = await alice.context("How is the cat called?", filters={"tags": {"contains": "pets"}})
+    assert "Tom" in context.text
+    assert "Tim" not in context.text
+
+
 async def test_raw_talk_does_not_crowd_out_the_rest(memory: AsyncMemory):
     alice = memory.user("alice")
     for n in range(12):
