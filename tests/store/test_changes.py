@@ -102,6 +102,15 @@ async def test_a_cursor_continues_after_the_last_change_reported(memory: AsyncMe
     assert (await memory.user("nobody").changes()).changes == []
 
 
+async def test_a_clock_that_is_set_back_sends_no_reader_back(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
+    alice = memory.user("alice")
+    await alice.remember("I like tea")
+    read = await alice.changes()
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "OPEN_SECONDS", 3600)
+        assert (await alice.changes(cursor=read.cursor)).cursor == read.cursor
+
+
 UNREADABLE = ["", "x", "e30", "eyJ0cyI6IHRydWV9", "eyJ0cyI6IC0xfQ", "bnVsbA", "WzFd", "ü", "1" * 9000]
 
 
