@@ -37,6 +37,9 @@ async def test_seeding_again_changes_only_what_says_something_else(memory: Async
     assert (await memory.static.seed([{"id": "remote", "content": "Remote work: 4 days/week."}])).created == 1
     assert [fact.content for fact in await memory.static.list()] == [FACTS[1]["content"], "Remote work: 4 days/week."]
     assert "4 days" in (await memory.user("sarah").context("remote work")).text
+    labelled = FACTS[1] | {"metadata": {"office": "Lisbon"}}
+    assert [(await memory.static.seed([labelled])).created for _ in range(2)] == [1, 0]
+    assert (await memory.static.list())[0].metadata == {"office": "Lisbon"}
 
 
 @pytest.mark.req("S4-48", "S4-49")

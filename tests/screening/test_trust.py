@@ -59,6 +59,7 @@ def test_secrets_are_taken_out(text: str, secret: str):
         "Trace 38381747-6479-4322-9ae4-c0d81d00d397 of user 64696f36e3f44c4587441765",
         "The keyboard has a great pin layout",
         "Call +30 492 029 205 95 or +4746547346031",
+        "In San Marino it is +378282246310005",
         "The pens have the article number 4006381333023, nor 4006381333122",
         "Message 400250678047458163 by the bot",
         "The readings were 1933 5197 1374 6859 7623 1296 9995 7862",
