@@ -10,6 +10,7 @@ from store_scan import scan
 from agent_memory import AsyncMemory, scopes
 from agent_memory.errors import InvalidInput, ModelError, NotFound
 from agent_memory.models import ForgetReceipt, Memory, Turn, now
+from agent_memory.steps import over_turns
 from agent_memory.steps.dead_letters import list_dead_letters
 from agent_memory.store.chunks import chunk_id
 from agent_memory.store.containers import MEMORIES
@@ -383,7 +384,10 @@ async def test_a_summary_that_cannot_be_made_waits_and_the_secret_is_gone(memory
     assert profile.personal == ["city=Lisbon, by the river"]
 
 
-async def test_dead_letters_of_what_was_forgotten_go(memory: AsyncMemory, chat: ScriptedChat):
+async def test_dead_letters_of_what_was_forgotten_go(
+    memory: AsyncMemory, chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(over_turns, "ONE_BY_ONE", 2)
     alice = memory.user("alice")
 
     def refuse(task: str, _: int) -> ModelError | None:
@@ -395,6 +399,8 @@ async def test_dead_letters_of_what_was_forgotten_go(memory: AsyncMemory, chat: 
     told = ["fact: pet=a cat", "fact: car=none", "fact: locker code=4711", "fact: city=Lisbon, by the river"]
     await tell(memory, "t1", *told)  # two turns are refused one after another, then the others together
     chat.fault = None
+    assert len(await memory.dead_letters()) == 3
+    assert await scan(memory, "4711?"), "a service quotes the words that it refuses"
     await alice.forget("t1-0-2")
     letters = await list_dead_letters(memory.runtime.store, "alice")
     assert [letter.turn_ids for letter in letters] == [["t1-0-0"], ["t1-0-1"], ["t1-0-3"]]
