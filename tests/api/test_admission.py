@@ -95,6 +95,17 @@ async def test_who_waits_too_long_or_goes_away_leaves_the_turn_to_others():
         pass
 
 
+async def test_who_goes_away_as_the_turn_comes_takes_it_from_nobody():
+    turns = Turns(Load(at_once=1))
+    async with turns.turn("ann"):
+        waits = asyncio.create_task(turns._take("bob"))
+        await asyncio.sleep(0)
+    waits.cancel()  # the turn is his by now
+    await asyncio.wait([waits])
+    async with asyncio.timeout(5), turns.turn("cem"):
+        pass
+
+
 async def test_a_request_without_a_turn_is_asked_to_come_again(memory: AsyncMemory):
     async with client_of(memory, load=Load(at_once=0, seconds=0.01, retry_after=7)) as http:
         ann = {"x-user-id": "ann"}
