@@ -2,6 +2,7 @@
 
 import base64
 import json
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -9,11 +10,12 @@ from urllib.parse import quote
 
 import httpx2 as httpx
 import pytest
-from api_world import platform_header
+from api_world import Issuer, platform_header
+from pytest_httpserver import HTTPServer
 
 from agent_memory import AsyncMemory
 from agent_memory.api import ApiSettings, Explorer, HeaderIdentity, Identity, InlineProcessing, create_app
-from agent_memory.api.credentials import ApiKeys, Claims, PlatformPrincipal, new_key
+from agent_memory.api.credentials import ApiKeys, Claims, JwtIdentity, PlatformPrincipal, new_key
 from agent_memory.api.identity import AnyOf
 from agent_memory.errors import ConfigurationError
 
@@ -272,6 +274,20 @@ async def test_a_session_ends_with_the_key_that_opened_it_and_has_its_rights_of_
             state = await http.get("/ui/session", headers=cookie)
             assert state.status_code == status
             assert status == 401 or not state.json()["operates"]
+
+
+async def test_a_session_lasts_no_longer_than_the_token_that_opened_it(memory: AsyncMemory, httpserver: HTTPServer):
+    issuer = Issuer(httpserver.url_for("").rstrip("/"))
+    httpserver.expect_request("/.well-known/openid-configuration").respond_with_json(issuer.configuration())
+    httpserver.expect_request("/keys").respond_with_json(issuer.keys())
+    ends = int(time.time()) + 600
+    async with explored(memory, JwtIdentity(issuer.url, "api://memory", Claims())) as (http, _):
+        token = {"authorization": f"Bearer {issuer.token(exp=ends)}"}
+        assert (await http.post("/ui/session", headers=OWN_PAGE | token)).status_code == 201
+        [made] = list(http.cookies.jar)
+        assert made.value is not None
+        content = json.loads(base64.urlsafe_b64decode(made.value.partition(".")[0] + "==="))
+        assert (content["user"], content["ends"]) == ("alice", ends)
 
 
 async def test_signing_out_ends_the_session(memory: AsyncMemory):
