@@ -95,6 +95,16 @@ async def test_a_budget_of_the_store_is_shared_by_all_users(chat: ScriptedChat, 
     assert Environment(MEMORY_STORE_DAILY_TOKENS="9000").policy.store_daily_tokens == 9000
 
 
+async def test_all_tokens_of_a_run_are_counted(chat: ScriptedChat):
+    async with opened(chat, store_daily_tokens=10**9) as memory:
+        store, policy = memory.runtime.store, memory.runtime.tools.policy
+        usage = Usage(model_calls=1, input_tokens=100, cached_tokens=50, output_tokens=20, embedded_tokens=3)
+        await charge(store, policy, "ann", usage)
+        budget = await budget_of_store(store, policy)
+        assert budget is not None
+        assert (budget.model_calls, budget.tokens) == (1, 123)
+
+
 async def test_charges_at_the_same_time_are_all_added(chat: ScriptedChat):
     async with opened(chat, store_daily_tokens=10**9) as memory:
         store, policy = memory.runtime.store, memory.runtime.tools.policy
