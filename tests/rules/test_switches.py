@@ -124,6 +124,8 @@ async def test_a_request_says_what_it_wants_of_memory(told: AsyncMemory):
     assert await told.user("alice", config={"memory_types": ["procedural"]}).search("cat") == []
     near = await told.user("alice", config=MemoryConfig(similarity_threshold=0.99)).search("The cat is called Tom")
     assert [hit.memory.content for hit in near] == ["The cat is called Tom"]
+    loose = told.user("alice", config=MemoryConfig(similarity_threshold=0.1))
+    assert await loose.search("The cat is called Tom", threshold=0.99) == near, "the stricter one counts"
     with pytest.raises(InvalidInput, match="retrieval_limit"):
         told.user("alice", config={"retrieval_limit": 0})
 
