@@ -15,6 +15,7 @@ from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import Contributions
 from agent_memory.rules.keeping import MOST_CATEGORIES
 from agent_memory.screening.screen import MOST_ENTRIES
+from agent_memory.store.containers import SUMMARIES
 from agent_memory.transfer import export
 
 SPRING = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -68,6 +69,14 @@ async def test_an_export_is_whole_and_an_import_makes_the_same_again(memory: Asy
     assert [m.content for m in await other.user("alice").history(oslo.id)] == [
         "city=Lisbon, by the river", "city=Oslo, by the fjord",
     ]  # fmt: skip
+
+
+async def test_an_imported_state_expires_as_one_that_is_made_here(memory: AsyncMemory, other: AsyncMemory):
+    await a_life(memory)
+    await other.user("alice").import_lines(await exported(memory))
+    lives = 'SELECT VALUE c.ttl FROM c WHERE c.type = "state"'
+    seconds = [await one.runtime.store.query(SUMMARIES, lives) for one in (memory, other)]
+    assert seconds == [[memory.runtime.tools.limits.state_ttl_seconds] * 2] * 2
 
 
 async def test_what_was_processed_is_not_processed_again_and_what_was_not_is(
