@@ -8,6 +8,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_world import GENERATIONS, data_of, memory_in_ram, text_of
+from memories import opened
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import (
@@ -411,6 +412,21 @@ async def test_the_operators_switches_count_for_resources_too(policy: PolicySett
                     await client.read_resource(f"memory://{address}")
         settings = await memory.user("alice").update_settings(enabled=True)
         assert (settings.enabled, settings.off_by) == (True, by)
+
+
+async def test_a_history_leaves_out_the_versions_from_a_conversation_that_is_off():
+    async with opened() as memory:
+        alice = memory.user("alice")
+        for thread, said in (("diary", "city=Lisbon, in a flat"), ("work", "city=Oslo, near the office")):
+            await alice.thread(thread).add("user", f"fact: {said}")
+            await alice.thread(thread).process("extract")
+        await alice.process("reconcile")
+        (newest,) = await alice.memories(types=["fact"])
+        async with agent(memory) as client:
+            for is_on in (True, False):
+                await alice.thread("diary").update_settings(enabled=is_on)
+                shown = data_of(await client.call_tool("history", {"id": newest.id}))["memories"]
+                assert ["Lisbon" in one["content"] for one in shown] == ([True, False] if is_on else [False])
 
 
 async def _hides(memory: AsyncMemory):
