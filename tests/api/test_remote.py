@@ -195,6 +195,16 @@ async def test_a_write_without_an_id_of_its_own_is_tried_again_under_the_same_ke
     assert len({request.headers["idempotency-key"] for request in asked}) == 1 != len(asked)
 
 
+async def test_changes_and_deletions_are_tried_again_under_the_same_key_too(scripted: Any):
+    url, asked = await scripted([(0, {}, ""), (200, {}, {}), (0, {}, ""), (200, {}, {"deleted": 1})])
+    async with AsyncMemory.remote(url, "a key") as remote:
+        await remote.user("alice").update_settings(enabled=True)
+        assert await remote.user("alice").delete_document("plan") == 1
+    assert [request.method for request in asked] == ["PATCH", "PATCH", "DELETE", "DELETE"]
+    keys = [request.headers["idempotency-key"] for request in asked]
+    assert keys[0] == keys[1] != keys[2] == keys[3]
+
+
 @pytest.mark.parametrize(
     ("answers", "error", "requests"),
     [
