@@ -21,6 +21,7 @@ from langgraph.store.memory import InMemoryStore
 
 from agent_memory import AsyncMemory, Memory
 from agent_memory.errors import InvalidInput
+from agent_memory.models import iso, now
 from agent_memory.transfer import hindsight
 from agent_memory.transfer.moving import contents_of
 from agent_memory.transfer.origins import Origin
@@ -102,6 +103,15 @@ async def test_what_claude_remembers_and_what_was_said_come_from_one_archive(mem
     await ana.forget(id=dog.id)
     receipt = await ana.import_lines(contents.lines)  # it was said before it was forgotten
     assert (receipt.created, receipt.forgotten) == ({}, {"memory": 1})
+
+
+def test_no_memory_of_an_archive_is_from_the_future(tmp_path: Path):
+    """Archives name no zone, so the time in one may be ahead of ours."""
+    with zipfile.ZipFile(tmp_path / "c.zip", "w") as made:
+        row = {"account_uuid": "a", "conversations_memory": "Lives in Graz."}
+        made.writestr(zipfile.ZipInfo("memories.json", (2099, 1, 1, 0, 0, 0)), json.dumps([row]))
+    (line,) = [json.loads(line) for line in contents_of(tmp_path / "c.zip").lines][1:]
+    assert line["created_at"] <= iso(now())
 
 
 def test_newer_archives_of_claude_keep_memories_in_files(tmp_path: Path):
