@@ -30,8 +30,10 @@ class Killed(BaseException):
     """The process ends."""
 
 
-def opened(chat: ScriptedChat | OfflineChat) -> AsyncMemory:
-    return AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=ON_DEMAND)
+def opened(chat: ScriptedChat | OfflineChat, **limits: int) -> AsyncMemory:
+    return AsyncMemory.local(
+        chat_model=chat, embedding_model=HashingEmbeddings(), cadence=ON_DEMAND, limits=Limits(**limits)
+    )
 
 
 async def tell(memory: AsyncMemory, thread: str, *lines: str, day: int = 0) -> None:
@@ -104,6 +106,17 @@ async def test_many_replacements_are_one_call_for_a_thread_and_go_along_with_new
         await memory.user("alice").process("reconcile")
         assert chat.calls["summarize"] == 3
         assert await points(memory, "a") == [*new, "fact: pet=a black cat"]
+
+
+async def test_a_turn_that_waits_for_a_later_run_is_corrected_too(chat: ScriptedChat):
+    async with opened(chat, batch_turns=1) as memory:
+        await tell(memory, "a", f"fact: {OLD}")
+        for line in ("fact: pet=a black cat", f"As I said: {OLD}"):
+            await memory.user("alice").thread("a").add("user", line)
+        await tell(memory, "b", f"fact: {NEW}", day=1)
+        await memory.user("alice").process("reconcile")
+        assert await points(memory, "a") == [f"fact: {NEW}", "fact: pet=a black cat", f"As I said: {NEW}"]
+        assert await marked(memory) == []
 
 
 async def test_a_thread_that_replaces_its_own_fact_is_not_summarised_for_it(chat: ScriptedChat):
@@ -285,9 +298,7 @@ async def test_turns_of_which_nothing_can_be_made_are_the_dead_letter_and_not_th
 
 
 async def test_more_corrections_than_a_call_has_room_for_are_several_calls(chat: ScriptedChat):
-    room = Limits(batch_tokens=120)
-    memory = AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=ON_DEMAND, limits=room)
-    async with memory:
+    async with opened(chat, batch_tokens=120) as memory:
         old, new = ([f"fact: thing {n}=value of {word} {n}" for n in range(10)] for word in ("yesterday", "tomorrow"))
         await tell(memory, "a", *old)
         await tell(memory, "b", *new, day=1)
