@@ -181,6 +181,15 @@ async def test_the_rest_of_a_conversation_is_summarised_again(memory: AsyncMemor
     assert await scan(memory, "7391") == []
 
 
+async def test_a_time_range_reaches_the_beginning_of_a_summary_that_has_gone_on_since(memory: AsyncMemory):
+    user = await summarised(memory)
+    await user.thread("t").add("user", "The garden needs water on Sundays")
+    await user.thread("t").process("summarize")
+    receipt = await user.forget(since=SAID - timedelta(days=1), until=SAID + timedelta(days=1))
+    assert summary_id("alice", "t") in receipt.rebuilt
+    assert await scan(memory, "7391") == []
+
+
 async def test_a_summary_about_something_else_stays_though_its_turns_expired(memory: AsyncMemory):
     user = await summarised(memory)
     assert not (await user.forget(query="the garden")).deleted
