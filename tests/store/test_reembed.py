@@ -288,6 +288,18 @@ async def test_an_account_that_lets_nobody_change_containers_is_given_the_path_b
         assert await found(again) == pytest.approx(before, abs=1e-5)
 
 
+async def test_a_model_that_refuses_every_text_is_not_moved_to(tmp_path):
+    memory, target = await filled(tmp_path / "m.db"), Other()
+    before = await found(memory)
+    target.refuses = ""
+    with pytest.raises(ModelError, match="refused"):
+        await memory.reembed(target)
+    assert await found(memory) == before
+    target.refuses = None
+    assert (await memory.reembed(target)).failed == 0
+    await memory.close()
+
+
 async def test_a_text_that_the_new_model_refuses_stops_nothing(tmp_path):
     memory, target = await filled(tmp_path / "m.db"), Other()
     target.refuses = "peanuts"
