@@ -21,8 +21,9 @@ from agent_memory.language.tasks import (
     SynthesizeInput,
     SynthesizeOutput,
 )
-from agent_memory.models import Memory
+from agent_memory.models import Memory, iso
 from agent_memory.settings import Limits
+from agent_memory.store.containers import MEMORIES
 
 MARCH = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
@@ -144,6 +145,49 @@ async def test_few_facts_or_pinned_or_given_by_hand_are_left_alone(memory: Async
     assert chat.calls["consolidate"] == 0
 
 
+async def test_a_fact_that_has_ceased_to_hold_is_not_merged_with_those_that_hold(memory: AsyncMemory):
+    await say(memory, "t1", *TRIP)
+    ended = (await active(memory, "fact"))[0]
+    await memory.runtime.store.patch(MEMORIES, ended.id, ("alice", "t1"), {"valid_to": iso(MARCH)}, "FROM c WHERE true")
+    assert (await memory.user("alice").process("consolidate")).created == 0
+
+
+async def test_a_merged_fact_is_as_sure_as_the_least_sure_and_ascribed_only_to_who_said_all(memory: AsyncMemory):
+    for name, lines in (("ann", TRIP[:3]), ("bob", TRIP[3:])):
+        thread = memory.group("team", member=name).thread("t1")
+        await thread.add_many([{"role": "user", "content": line} for line in lines])
+        await thread.process("extract")
+    team = memory.group("team")
+    least = (await team.memories(types=["fact"]))[-1]
+    place = (least.user_id, least.thread_id)
+    await memory.runtime.store.patch(MEMORIES, least.id, place, {"confidence": 0.4}, "FROM c WHERE true")
+    assert (await team.process("consolidate")).superseded == 5
+    (merged,) = await team.memories(types=["fact"])
+    assert (merged.confidence, merged.contributor_id) == (0.4, None)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "why"),
+    [
+        ("type", "procedural", "not a fact"),
+        ("superseded_by", "fact_2", "has taken its place"),
+        ("pinned", True, "pinned"),
+        ("data", {"seats": 2}, "has data"),
+        ("status", "candidate", "waits for review"),
+        ("source", "agent", "does not come from the user"),
+    ],
+)
+async def test_a_memory_that_is_to_stay_as_it_is_is_not_merged_by_its_id(
+    memory: AsyncMemory, chat: ScriptedChat, field: str, value: object, why: str
+):
+    await say(memory, "t1", *TRIP[:2])
+    ids = [one.id for one in await active(memory, "fact")]
+    await memory.runtime.store.patch(MEMORIES, ids[0], ("alice", "t1"), {field: value}, "FROM c WHERE true")
+    with pytest.raises(InvalidInput, match=f"{ids[0]} cannot be merged: .*{why}"):
+        await memory.user("alice").process("consolidate", memory_ids=ids)
+    assert chat.calls["consolidate"] == 0
+
+
 async def test_an_answer_that_merges_nothing_is_not_asked_for_again(memory: AsyncMemory, chat: ScriptedChat):
     chat.outputs["consolidate"] = lambda data: ConsolidateOutput()
     await say(memory, "t1", *TRIP)
@@ -211,6 +255,22 @@ async def test_a_procedure_that_rests_on_an_import_waits_for_review(memory: Asyn
     rows = await memory.runtime.store.query("memories", 'SELECT c.status FROM c WHERE c.kind = "synthesized"')
     assert [row["status"] for row in rows] == ["candidate"]
     assert not [one for one in await active(memory, "procedural") if one.kind == "synthesized"]
+
+
+async def test_a_procedure_that_lost_a_source_goes_though_only_one_that_waits_for_review_follows(memory: AsyncMemory):
+    alice = memory.user("alice")
+    await say(memory, "t1", HOW[0])
+    await say(memory, "t2", HOW[1])
+    await alice.process("synthesize")
+    known = {one.kind or one.thread_id: one for one in await active(memory, "procedural")}
+    await say(memory, "t3", "howto: deploy payment service: docker push, then restart")
+    (third,) = [one for one in await active(memory, "procedural") if one.thread_id == "t3"]
+    changes = {"source": "imported"}
+    await memory.runtime.store.patch(MEMORIES, third.id, ("alice", "t3"), changes, "FROM c WHERE true")
+    await alice.update(known["t1"].id, content="to deploy payment service run npm build and then docker push")
+    assert (await alice.process("synthesize")).counts == {"procedures": 1, "updated": 0, "revoked": 1}
+    gone = (await everything(memory))[known["synthesized"].id]
+    assert (gone.superseded_by, gone.supersede_reason) == ("__nobody__", "revoked")
 
 
 @pytest.mark.req("S0-067", "S0-020")
