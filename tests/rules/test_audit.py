@@ -9,7 +9,7 @@ from policy_world import opened
 from scripted_model import ScriptedChat
 from simulation import simulated_time
 
-from agent_memory import Memory
+from agent_memory import Memory, audit
 from agent_memory.api import HeaderIdentity
 from agent_memory.audit import MOST_IDS, Actor, Auditor, acting
 from agent_memory.errors import InvalidInput, StoreUnavailable
@@ -29,6 +29,7 @@ async def test_the_user_sees_who_read_and_changed_what(chat: ScriptedChat):
         with acting(Actor("support-7", "api", "203.0.113.9")):
             fact = await alice.remember(f"Remember: {SECRET}")
             await alice.search(SECRET)
+        between = now()
         await alice.thread("t1").context(SECRET)
         await alice.update(fact.id, content="The launch code has changed")
         await alice.forget(id=fact.id, dry_run=True)
@@ -45,6 +46,7 @@ async def test_the_user_sees_who_read_and_changed_what(chat: ScriptedChat):
         assert by_action["search"].address == "203.0.113.9"
         assert by_action["context"].thread_id == "t1"
         assert [e.action for e in await alice.audit(limit=2)] == ["forget", "update"]
+        assert [e.action for e in await alice.audit(since=between)] == ["forget", "update", "context"]
         assert await alice.audit(since=start + timedelta(hours=1)) == []
         assert await memory.user("bob").audit() == []
         with pytest.raises(InvalidInput):
@@ -92,6 +94,24 @@ async def test_what_cannot_be_written_waits(chat: ScriptedChat, monkeypatch: pyt
             broken.setattr(store, "create", unavailable)
             assert await alice.audit() == []
         assert [entry.action for entry in await alice.audit()] == ["search"]
+
+
+async def test_of_too_many_that_wait_the_newest_are_kept(chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(audit, "MOST_WAITING", 3)
+    async with opened(chat, audit_days=30) as memory:
+        store = memory.runtime.store
+
+        async def unavailable(*_: object) -> None:
+            raise StoreUnavailable("throttled")
+
+        auditor = Auditor(store, 30)
+        for number in range(5):
+            auditor.note("alice", "search", changes=False, thread_id=None, ids=[str(number)])
+        with monkeypatch.context() as broken:
+            broken.setattr(store, "create", unavailable)
+            await auditor.flush()
+        assert [entry.ids for entry in await auditor.entries("alice", None, 9)] == [["4"], ["3"], ["2"]]
+        await auditor.close()
 
 
 async def test_a_write_that_is_under_way_is_not_cut_short_at_the_end(
