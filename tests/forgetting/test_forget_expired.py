@@ -250,6 +250,16 @@ async def test_an_archived_stretch_is_forgotten_with_its_first_day_though_its_tu
     assert bool(await scan(memory, "7391")) is left
 
 
+async def test_a_stretch_stays_if_nothing_of_it_was_said_in_the_time_that_is_forgotten(memory: AsyncMemory):
+    thread = memory.user("alice").thread("t")
+    for days in (0, 2):
+        await thread.add("user", SECRET, created_at=SAID + timedelta(days=days))
+    await thread.process("archive")
+    day = SAID + timedelta(days=1)
+    assert (await memory.user("alice").forget(since=day, until=day + timedelta(hours=1))).deleted == {}
+    assert len(await thread.memories(types=["episodic"])) == 1
+
+
 async def test_a_dry_run_lists_expired_turns_beside_stored_ones(memory: AsyncMemory):
     user = await told(memory)
     await user.thread("t").add("user", "The gym closes at nine on Sundays", id="still there")
