@@ -1,14 +1,17 @@
 """A user's export is whole, and can be imported as often as one likes, here or elsewhere."""
 
 import json
+import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 from scripted_model import ScriptedChat
 from store_scan import documents, scan
 
+import embedded_cosmos
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import InvalidInput, ModelError
 from agent_memory.language.hashing import HashingEmbeddings
@@ -128,13 +131,26 @@ async def test_what_was_cleared_or_retired_is_so_after_an_import(memory: AsyncMe
     fresh = other.user("alice").thread("cleared")
     await fresh.add("user", "Said after the import.", id="t5")
     assert [turn.id for turn in (await fresh.view()).turns] == ["t4", "t5"]
-    own = other.user("bob").thread("cleared")
-    await own.add("user", "Bob's own.", id="mine")
-    await other.user("bob").import_lines(lines)
-    assert "mine" in [turn.id for turn in (await own.view()).turns]
     broken = [line.replace('"retired": ', '"retired": "many", "x": ') for line in lines]
     with pytest.raises(InvalidInput, match="lines"):
         await other.user("eve").import_lines(broken)
+
+
+async def test_an_import_leaves_the_view_of_a_conversation_that_is_there(
+    memory: AsyncMemory, chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch
+):
+    thread = memory.user("alice").thread("t1")
+    await thread.add("user", "Said there.", id="theirs")
+    await thread.clear()
+    lines, later = await exported(memory), [0.0]
+    engine = partial(embedded_cosmos.Engine, clock=lambda: time.time() + later[0])
+    monkeypatch.setattr(embedded_cosmos, "Engine", engine)
+    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings()) as other:
+        here = other.user("alice").thread("t1")
+        await here.add("user", "Said here, long before.", id="mine", created_at=SPRING)
+        later[0] = 60.0
+        await other.user("alice").import_lines(lines)
+        assert [turn.id for turn in (await here.view()).turns] == ["mine", "theirs"]
 
 
 async def test_another_user_can_take_an_export_over(memory: AsyncMemory):
