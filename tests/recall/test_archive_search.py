@@ -60,6 +60,7 @@ async def test_other_conversations_on_the_topic_are_shown_and_this_one_is_not(me
     assert context.messages[0]["content"] == context.text  # ahead of the recent turns
     assert context.messages[1] == {"role": "user", "content": "Let us plan the Hawaii vacation flights"}
     assert "From Other" not in (await alice.thread("now").context("Which Hawaii vacation flights?")).text
+    assert "From Other" not in (await alice.thread("now").context(query, filters={"type": "fact"})).text
     assert "From Other" not in (await memory.user("bob").thread("now").context(query)).text
 
 

@@ -68,6 +68,7 @@ async def test_only_what_is_relevant_to_the_talk_is_recalled_without_a_question(
     assert (told["id"], told["type"]) == (procedures[ALWAYS], "procedural")
     assert told["score"] > RecallSettings().threshold("all-MiniLM-L6-v2")
     assert ALWAYS not in (await alice.context(DINNER, limit=1)).text
+    assert hinted(await alice.context(DEPLOYING, limit=1, filters={"type": "fact"})) == []
     assert hinted(await alice.context("Which planet has the most moons?", limit=1)) == []
 
 
