@@ -28,6 +28,12 @@ async def test_earlier_versions_expire_with_a_correction(memory: AsyncMemory):
         assert 0 < (await ttl_of(memory, version.id) or 0) <= 3600
 
 
+async def test_an_earlier_version_lives_no_longer_because_of_a_later_one(memory: AsyncMemory):
+    first = await memory.user("alice").remember("The locker code is blue", ttl=3600)
+    await memory.user("alice").update(first.id, content="The locker code is green", ttl=7200)
+    assert 0 < (await ttl_of(memory, first.id) or 0) <= 3600
+
+
 async def test_earlier_versions_expire_with_a_mark(memory: AsyncMemory):
     alice = memory.user("alice")
     first = await alice.remember("The locker code is blue")
