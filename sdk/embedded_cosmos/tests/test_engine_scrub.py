@@ -38,47 +38,58 @@ def delete_secrets(container: ContainerProxy, count: int = 60) -> None:
         container.delete_item(f"{number}", "p")
 
 
-def live_and_die(path: Path, seed: int) -> set[bytes]:
-    """Writes, changes and deletes rows so that pages split and merge; what was said in those that are gone."""
-    chance = random.Random(seed)
-    storage = Storage(path, "NORMAL")
+def live(storage: Storage, chance: random.Random, count: int) -> tuple[list[int], list[int]]:
+    """Writes, changes and deletes rows so that pages split and merge; the numbers of those that are left, and gone."""
     with storage.transaction():
         storage.execute("INSERT INTO databases VALUES (1, 'd', 'e', 1)")
         storage.execute("INSERT INTO containers VALUES (1, 1, 'c', '{}', 'e', 1)")
     alive: list[int] = []
     dead: list[int] = []
 
-    def body(number: int) -> bytes:
-        return f"<{number:07d}>".encode() * chance.choice([1, 2, 3, 5, 8, 13, 21, 34, 55, 200])
-
     def step(number: int) -> None:
         what = chance.random()
         if what < 0.55 or not alive:
             alive.append(number)
-            row = (number, f"{chance.getrandbits(64):016X}", f"id{number:07d}", body(number))
+            row = (number, f"{chance.getrandbits(64):016X}", f"id{number:07d}", body(number, chance))
             storage.execute("INSERT INTO items VALUES (?, 1, ?, ?, ?, 'e', 1, 1, NULL, NULL)", row)
         elif what < 0.8:
             storage.execute(
-                "UPDATE items SET body = ? WHERE number = ?", (body(chosen := chance.choice(alive)), chosen)
+                "UPDATE items SET body = ? WHERE number = ?", (body(chosen := chance.choice(alive), chance), chosen)
             )
         else:
             dead.append(alive.pop(chance.randrange(len(alive))))
             storage.execute("DELETE FROM items WHERE number = ?", (dead[-1],))
 
-    for number in range(8000):
+    for number in range(count):
         step(number)
     for number in [number for number in alive if number % 10]:
         alive.remove(number)
         dead.append(number)
         storage.execute("DELETE FROM items WHERE number = ?", (number,))
+    return alive, dead
+
+
+def body(number: int, chance: random.Random) -> bytes:
+    return f"<{number:07d}>".encode() * chance.choice([1, 2, 3, 5, 8, 13, 21, 34, 55, 200])
+
+
+def words_of(numbers: list[int]) -> set[bytes]:
+    return {form % number for number in numbers for form in (b"<%07d>", b"id%07d")}
+
+
+def live_and_die(path: Path, seed: int) -> set[bytes]:
+    """What was said in rows that are gone from a store that was scrubbed, and written to after that."""
+    chance = random.Random(seed)
+    storage = Storage(path, "NORMAL")
+    alive, dead = live(storage, chance, 8000)
     assert storage.scrub()
     # What SQLite still held of the pages in memory must not come back with the next change of them.
     for number in list(alive):
-        storage.execute("UPDATE items SET lsn = 2, body = ? WHERE number = ?", (body(number), number))
+        storage.execute("UPDATE items SET lsn = 2, body = ? WHERE number = ?", (body(number, chance), number))
     storage.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     assert storage.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     storage.close()
-    return {form % number for number in dead for form in (b"<%07d>", b"id%07d")}
+    return words_of(dead)
 
 
 def words_in(path: Path) -> set[bytes]:
@@ -91,6 +102,15 @@ def test_no_row_is_left_on_pages_that_split_and_merge(tmp_path: Path, seed: int)
     words = live_and_die(path, seed)
     assert len(words) > 8000
     assert words & words_in(path) == set()
+
+
+def test_what_is_due_is_scrubbed_when_the_store_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    storage = Storage(path, "NORMAL")
+    _, dead = live(storage, random.Random(3), 2000)
+    storage.scrub_due = True
+    storage.close()
+    assert words_of(dead) & words_in(path) == set()
 
 
 def run_with_other_sqlite(code: str, *arguments: object) -> str:
