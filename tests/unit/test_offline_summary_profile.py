@@ -326,6 +326,18 @@ def test_events_and_passing_states_are_no_part_of_a_profile(passing: str) -> Non
     assert [line for lines in output.model_dump().values() for line in lines] == ["I'm allergic to peanuts."]
 
 
+def test_a_line_that_is_the_beginning_of_another_is_left_out() -> None:
+    facts = [fact("I teach pottery at the mill", 2), fact("I teach pottery at the mill of the Kos school.", 1)]
+    lines = profile(ProfileInput(facts=facts)).model_dump().values()
+    assert [line for section in lines for line in section] == ["I teach pottery at the mill of the Kos school."]
+
+
+def test_how_old_somebody_is_stands_first() -> None:
+    later = [fact(f"My cousin Ana{n} lives in Torun.", n) for n in range(2, 9)]
+    lines = profile(ProfileInput(facts=[fact("I'm 32, so I'm in my thirties."), *later])).personal
+    assert lines[0].startswith("I'm 32")
+
+
 def test_lines_about_who_the_user_is_outlast_newer_lines() -> None:
     facts = [fact("I'm allergic to peanuts."), fact("My name is Lena.", 1)]
     newer = [fact(f"I play game {n} in club {n}.", n) for n in range(2, 20)]

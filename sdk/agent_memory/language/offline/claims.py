@@ -96,6 +96,9 @@ _ENDING = stems(lexicon.words("sell cancel drop ditch fire sack"))
 """Verbs that end something whose value was the name after them: "we cancelled Huber"."""
 _THE = bounded(r"^(?:the|my|our) ", re.I)
 _WITH_WHOM = bounded(r"\bwith (?:(?:the|our|my|all) )?(?-i:[a-z])[\w-]+", re.I)
+_AGE = bounded(
+    r"^(?:(?:an?|now|only|already) )?(?P<age>\d{1,3})(?:[ -]years?[ -]old\b(?! [a-z])| ?(?=[,.;]|and\b|so\b|$))", re.I
+)
 _OLDEST = 120
 """The highest number that is read as an age."""
 ENDED = frozenset({"ended"})
@@ -143,6 +146,10 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     base = Claim("", frozenset(), (), True, clause.negative, clause.change, clause.hedged, additive, old)
     if not clause.thing and (told := _of_person(clause, base)):
         return told
+    age = _AGE.match(after) if clause.verb == "be" and not thing else None
+    if age and int(age["age"]) <= _OLDEST:
+        value = Value("number", frozenset({(age["age"], "")}), age["age"], shown=age["age"])
+        return [replace(base, owner=clause.owner, topic=frozenset({"age"}), values=(value,))]
     if clause.verb == "upgrad" and (version := _VERSION.match(after)):  # "upgraded Kubernetes to 1.30"
         after = f"{version['what'].capitalize()} {version['version']}"
     what = _WHAT_TO.match(after) if changing else None
@@ -196,8 +203,7 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     if ended and not clause.negative:
         topic, found, base = frozenset({"tool"}), [], replace(base, replaced=values.text(ended[0]), negative=False)
     if not topic and found and found[0].kind == "number":
-        is_age = clause.verb == "be" and not thing and after.isdigit() and int(after) <= _OLDEST
-        topic = frozenset({str(entry[1]) or ("age" if is_age else "") for entry in found[0].core}) - {""}
+        topic = frozenset({str(entry[1]) for entry in found[0].core}) - {""}
     valued = "favorit" in topic or (clause.thing and is_attribute(clause.thing[-1].lower()))
     if not found and valued and (said := values.head(after)):
         found = [values.text(said)]

@@ -15,13 +15,15 @@ from agent_memory.language.tasks import FactView, ProfileInput, ProfileOutput, P
 from agent_memory.models import content_hash
 from agent_memory.text import dates
 from agent_memory.text.figures import NUMBERS
-from agent_memory.text.patterns import bounded, either, linear, plain_words
+from agent_memory.text.patterns import WORD, bounded, either, linear, plain_words
 
 MOST = 5
 """Lines of a section. The whole profile has a bound of its own (`steps.profile`)."""
 _MOST_READ = 100
 """The most lines of a section of the profile before: each is compared with all others. A model, or an imported file,
 may give many."""
+_LEAST_BEGINNING = 4
+"""Words of a line that can be the beginning of another one. A choice."""
 _VITAL = 0.75
 """What `importance_of` gives to health. A choice."""
 _LONGEST, _LONGEST_VITAL = 160, 100
@@ -38,7 +40,7 @@ Section = Literal["personal", "preferences", "current_work", "environment", "con
 SECTIONS: tuple[Section, ...] = ("personal", "preferences", "current_work", "environment", "constraints")
 
 _OWN = linear(r"^(?:[^:]{1,40}: )?(?:i|im|we|my|our)\b|^(?:name|role|job|pronouns|address|timezone|tz): ", re.I)
-_IDENTITY = frozenset({"live", "work", "name"})
+_IDENTITY = frozenset({"live", "work", "name", "age"})
 _YEARLY = linear(r"\b(?:birthday|bday|anniversary|born)\b", re.I)
 _FOR_A_TIME = linear(
     rf"\bfor (?:now|the time being|(?:an?|the next|\d+|{plain_words(NUMBERS)}) (?:few |couple of )?"
@@ -48,13 +50,14 @@ _FOR_A_TIME = linear(
 """Signs that something ends soon, so that it is no part of who somebody is."""
 _SEEKING = bounded(
     r"\b(?:(?:looking|searching) (?:for|to|into)|interested in \w+ing|curious|considering|thinking (?:of|about)|open to"
-    r"|would (?:love|like) to)\b(?! (?:\w+ ){1,3}(?:job|role|position|work|flat|apartment|house|home|place)\b)",
+    r"|would (?:love|like) to|(?:like|love) the idea)\b"
+    r"(?! (?:\w+ ){1,3}(?:job|role|position|work|flat|apartment|house|home|place to (?:live|rent|stay))\b)",
     re.I,
 )
 """What somebody would like to find, know or try; few of these wishes last, and they change no answer."""
 _UNDER_WAY = bounded(r"^(?:[^:]{1,40}: )?\S+ (?:am|are|is) (?:\w+ )?\w+ing\b", re.I)
 _LIMITING = either(r"""
-    allerg\w+ intoleran\w+ vegan vegetarian must can't cannot can_not not_allowed no_more_than at_most at_least budget
+    allerg\w+ intoleran\w+ vegan vegetarian must can't cannot can_not not_allowed no_more_than at_most budget
     deadline due_(?:date|on|by) required? only_(?:eat|fly|work|use|buy|accept) diabet\w+ c(?:o)?eliac
 """)
 _LIMITS = linear(rf"\b{_LIMITING}\b", re.I)
@@ -92,9 +95,17 @@ def profile(data: ProfileInput) -> ProfileOutput:
             is_gone = any(_says(statement, other) for other in gone) or (foreign and foreign <= told)
             if not is_gone and not any(contradiction(newer, statement) for newer in newest_first):
                 _add(sections[section], statement)
-    return ProfileOutput(
-        **{name: [item.fact.content for item in sorted(items, key=_rank)[:MOST]] for name, items in sections.items()}
+    lines = {name: [item.fact.content for item in sorted(items, key=_rank)] for name, items in sections.items()}
+    return ProfileOutput(**{name: _without_beginnings(told)[:MOST] for name, told in lines.items()})
+
+
+def _without_beginnings(lines: list[str]) -> list[str]:
+    """Lines without those that are only the beginning of another one."""
+    words = [WORD.findall(line.casefold()) for line in lines]
+    begins = (
+        any(len(other) > len(own) >= _LEAST_BEGINNING and other[: len(own)] == own for other in words) for own in words
     )
+    return [line for line, is_beginning in zip(lines, begins, strict=True) if not is_beginning]
 
 
 def _rank(statement: Statement) -> bool:
