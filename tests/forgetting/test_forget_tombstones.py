@@ -30,7 +30,7 @@ async def test_what_was_said_before_it_was_forgotten_is_not_derived_and_what_is_
     model = memory.runtime.tools.embeddings
     [vector] = (await model.embed(["the locker of the gym has the code seven"])).vectors
     words = ["fact: the locker code is seven", "the locker code is seven"]
-    tombstones = [of_words("alice", text, NOON, "forgotten", vector, model.model_id) for text in words]
+    tombstones = [of_words("alice", text, NOON, vector, model.model_id) for text in words]
     await bury(memory.runtime.store, "alice", tombstones)
     chat = memory.user("alice").thread("t1")
     await chat.add("user", "fact: the locker code is seven", created_at=NOON - HOUR)
@@ -94,7 +94,7 @@ async def test_a_tombstone_holds_no_text(memory: AsyncMemory):
         memory.runtime.store,
         "alice",
         [
-            of_words("alice", "the code is 4711", NOON, "forgotten", None, "m"),
+            of_words("alice", "the code is 4711", NOON, None, "m"),
             of_place("alice", Place("dossier-9", "gold"), NOON),
         ],
     )
@@ -135,8 +135,8 @@ def test_two_wordings_are_distinguished_from_two_claims():
 def test_a_tombstone_covers_what_was_said_up_to_its_own_instant(by: str, later: bool):
     vector = [0.6, 0.8]
     buried = {
-        "words": of_words("alice", "the code is seven", NOON, "forgotten", None, "m"),
-        "meaning": of_words("alice", "seven is the code of the locker", NOON, "forgotten", vector, "m"),
+        "words": of_words("alice", "the code is seven", NOON, None, "m"),
+        "meaning": of_words("alice", "seven is the code of the locker", NOON, vector, "m"),
         "place": of_place("alice", Place(thread_id="t1"), NOON),
     }[by]
     said = Said("the code is seven", NOON + later * timedelta(microseconds=1), "t1", vector=vector)

@@ -94,7 +94,7 @@ def test_a_wording_leaves_out_who_said_it_and_dates_that_were_worked_out():
 @pytest.mark.parametrize(("text", "is_covered"), [("I paid Ana 50 euros back", True), ("I paid Ana 60 euros", False)])
 def test_a_tombstone_knows_a_claim_by_hashes_of_one_byte(text: str, is_covered: bool):
     at = now()
-    buried = of_words("bea", "I paid Ana 50 euros", at, "forgotten", [0.6, 0.8], "m")
+    buried = of_words("bea", "I paid Ana 50 euros", at, [0.6, 0.8], "m")
     assert "paid" not in json.dumps(buried)
     assert all(len(word) == 2 for part in buried["wording"] for word in part)
     said = Said(text, at, "t", vector=[0.6, 0.8])

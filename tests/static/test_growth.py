@@ -194,7 +194,7 @@ def memory(content: str) -> Memory:
 def event_of_question(text: str) -> None:
     event = recall_dates.event_named(f"before the {text}")
     if event is not None:
-        recall_dates.beside(event, [memory(text)])
+        recall_dates.time_around(event, [memory(text)])
 
 
 def secrets_and_tags(text: str) -> Memory:

@@ -85,7 +85,7 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
                     await store.delete(container, letter["id"], (user_id, letter["thread_id"]))
     is_told = bool(memories) or USER_SUMMARY_THREAD in accounts
     if is_told and await _reset(store, (user_id, USER_SUMMARY_THREAD), "profile", [user_summary_id(user_id)]):
-        await counters.redo_for_user(user_id, "profile")
+        await counters.redo_profile(user_id)
         redo.append(USER_SUMMARY_THREAD)
     # Last: a request that still runs may have read the deleted data and keep a reply. A later one cannot.
     await forget_replies(store, user_id)

@@ -143,7 +143,7 @@ async def tombstones(corpus: Corpus, plan: ForgetPlan) -> AsyncIterator[list[Doc
     at = max(plan.at, plan.latest)
     for start in range(0, len(contents), EMBEDDED):
         vectors = await corpus.embed(contents[start : start + EMBEDDED])
-        yield [of_words(plan.user_id, text, at, "forgotten", vector, model) for text, vector in vectors.items()]
+        yield [of_words(plan.user_id, text, at, vector, model) for text, vector in vectors.items()]
     yield [of_turn(plan.user_id, thread_id, turn_id, at) for thread_id, turn_id in plan.turns]
 
 

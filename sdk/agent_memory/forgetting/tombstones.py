@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from agent_memory.calibration import calibration_of
 from agent_memory.language.tasks import EmbeddingModel, Vector
@@ -25,7 +25,6 @@ from agent_memory.store.ids import FORGOTTEN_THREAD, derived_id
 from agent_memory.text.likeness import cosine
 from agent_memory.text.wordings import Wording, is_same, wording_of, wordings
 
-Reason = Literal["forgotten", "rejected"]
 ASKED = 500
 """Maximum turns in one query, so that their hashes fit into it."""
 _SIZE, _NUMBER_SIZE = 500 + 3 * 256 * len('"ff",'), VECTOR_DECIMALS + 4
@@ -58,11 +57,9 @@ class Said:
     vector: Vector | None = None
 
 
-def of_words(
-    user_id: str, text: str, at: datetime, reason: Reason, vector: Sequence[float] | None, embedding_model: str
-) -> Document:
+def of_words(user_id: str, text: str, at: datetime, vector: Sequence[float] | None, embedding_model: str) -> Document:
     """The tombstone of a text."""
-    document = _tombstone(user_id, at, reason, "said", _keyed(user_id, content_hash(text)))
+    document = _tombstone(user_id, at, "said", _keyed(user_id, content_hash(text)))
     if vector is not None:
         document["embedding"] = [round(value, VECTOR_DECIMALS) for value in vector]
         document["embedding_model"] = embedding_model
@@ -72,7 +69,7 @@ def of_words(
 
 def of_turn(user_id: str, thread_id: str, turn_id: str, at: datetime) -> Document:
     """The tombstone of a turn, in case a writer sends the turn again."""
-    return _tombstone(user_id, at, "forgotten", "turn", _keyed(user_id, thread_id, turn_id))
+    return _tombstone(user_id, at, "turn", _keyed(user_id, thread_id, turn_id))
 
 
 def of_place(user_id: str, place: Place, at: datetime) -> Document:
@@ -82,7 +79,7 @@ def of_place(user_id: str, place: Place, at: datetime) -> Document:
     kept = {name: value for name, value in bounds.items() if value is not None}
     kept |= {name: _keyed(user_id, value) for name, value in names.items() if value is not None}
     key = "\0".join(f"{name}={value}" for name, value in sorted(kept.items()))
-    return _tombstone(user_id, at, "forgotten", "place", key) | {"place": kept}
+    return _tombstone(user_id, at, "place", key) | {"place": kept}
 
 
 def of_request(user_id: str, thread_id: str | None, item_id: str) -> str:
@@ -220,13 +217,13 @@ def _said(turn: Turn, vector: Vector | None = None) -> Said:
     return Said(turn.content, turn.created_at, turn.thread_id, turn.project_id, turn.id, vector)
 
 
-def _tombstone(user_id: str, at: datetime, reason: Reason, kind: str, key: str) -> Document:
+def _tombstone(user_id: str, at: datetime, kind: str, key: str) -> Document:
     document: dict[str, Any] = {
         "id": derived_id("tombstone", user_id, kind, key),
         "user_id": user_id,
         "thread_id": FORGOTTEN_THREAD,
         "type": "tombstone",
-        "reason": reason,
+        "reason": "forgotten",
         "at": iso(at),
     }
     return document | ({} if kind == "place" else {kind: key})

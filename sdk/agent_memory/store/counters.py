@@ -272,8 +272,8 @@ class Counters:
 
         await self._change(user_id, thread_id, lambda counter: counter.without(turn_id, ts, covered), others_there)
 
-    async def redo_for_user(self, user_id: str, step: str) -> None:
-        """Marks a per-user step as due again, in the counter of the user and of one of their threads."""
+    async def redo_profile(self, user_id: str) -> None:
+        """Marks the profile as due again, in the counter of the user and of one of their threads."""
         threads = await self.of_user(user_id)
         if threads:
             await self.forget(user_id, threads[0].thread_id, (), redo=[USER])
@@ -282,7 +282,7 @@ class Counters:
             COUNTER,
             "user",
             (user_id, COUNTERS_THREAD),
-            lambda document: document | {"done": {**document.get("done", {}), step: 0}},
+            lambda document: document | {"done": {**document.get("done", {}), "profile": 0}},
             _never,
         )
 

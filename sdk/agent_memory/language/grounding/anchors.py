@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from agent_memory.language.grounding.clauses import content_words, is_about_user, stems_of
+from agent_memory.language.grounding.clauses import ME, content_words, is_about_user, stems_of
 from agent_memory.language.grounding.measures import in_digits, is_unit, without_scales
 from agent_memory.language.grounding.polarity import CLAUSE, NEGATORS, words_of
 from agent_memory.language.grounding.reversals import is_turned_comparison
@@ -179,14 +179,13 @@ _CONVERSES = [
     *(pair for pair in _OPPOSITES if not pair[0].isdisjoint(("landlord", "employer"))),
 ]
 """Opposites that say the same thing seen from the other side: who buys it, and who sells it."""
-_ME = frozenset("me us mir uns mich".split())
 
 
 def _is_the_other(words: Sequence[str], quote: Sequence[str], verbs: frozenset[str]) -> bool:
     """Whether a claim begins with somebody who comes after the verb in its quote."""
     place = next(at for at, word in enumerate(quote) if word in verbs)
     if is_about_user(words):
-        return not _ME.isdisjoint(quote[place:])
+        return not ME.isdisjoint(quote[place:])
     return words[0].removesuffix("'s") in {word.removesuffix("'s") for word in quote[place:]}
 
 

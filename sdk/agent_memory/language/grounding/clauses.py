@@ -290,10 +290,10 @@ ADDRESSING = frozenset("ask tell call".split())
 PRONOUNS = frozenset("he she er sie il elle él ella lui lei ele ela".split())
 SELF = frozenset(
     """i i'm i've i'd i'll me my mine myself we we're we've we'd we'll us our ours both together ich mir mich mein meine
-    meinen wir uns unser yo me mi mis conmigo nos nosotros nuestro je j'ai me m'a moi mon ma mes nous notre io
-    mi mio mia
-    noi eu mim comigo nós ik mij mijn wij ons onze""".split()
+    meinen wir uns unser yo me mi mis conmigo nos nosotros nuestro je j'ai me m'a moi mon ma mes nous notre io mi mio
+    mia noi eu mim comigo nós ik mij mijn wij ons onze""".split()
 )
+ME = frozenset("me us mir mich uns moi".split())
 _LEADING = frozenset(
     """and but so well also because oh actually btw yes yeah no then when while since though although und aber also weil
     y pero porque et mais parce e ok plus apparently hey""".split()

@@ -11,6 +11,7 @@ from itertools import pairwise, takewhile
 
 from agent_memory.language.grounding.clauses import (
     ADDRESSING,
+    ME,
     OF_PEOPLE,
     PRONOUNS,
     REPORTING,
@@ -30,7 +31,6 @@ from agent_memory.text.people import KIN, SAME_KIN, plain_kin
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
 
-_ME = frozenset("me us mir mich uns moi".split())
 _ME_AHEAD = frozenset("me nos m'a m'ont mi ci".split())
 _POSSESSIVES = frozenset("my our mein meine meinen unser mi mis nuestro mon ma mes notre meu minha mia mio".split())
 _BACKGROUND = frozenset(
@@ -99,7 +99,7 @@ def of_bystander(content: str, cited: Sequence[str], speaker: str) -> str | None
         behind = home.words[home.words.index(home.party) + 1 :] if home.party in home.words else home.words
         if not REPORTING.isdisjoint(behind[:1]) and not SELF.isdisjoint(behind):
             return None  # "Ben says my code is clever"
-        own = SELF if home.party in PRONOUNS else SELF - _POSSESSIVES - (_ME if behind[:1] == ("who",) else frozenset())
+        own = SELF if home.party in PRONOUNS else SELF - _POSSESSIVES - (ME if behind[:1] == ("who",) else frozenset())
         if not own.isdisjoint(behind):
             return None
         if not kin and not about_speaker and subject != home.owner:
@@ -192,7 +192,7 @@ def _subject(words: Sequence[str]) -> str | None:
 
 def _is_of_another(bearer: str | None, clause: Clause, subject: str) -> bool:
     words = {word.removesuffix("'s") for word in clause.words}
-    return bearer not in (None, subject) and subject not in words and (_OPEN | _ME).isdisjoint(words)
+    return bearer not in (None, subject) and subject not in words and (_OPEN | ME).isdisjoint(words)
 
 
 _I = frozenset("i i'm i've i'd i'll".split())
@@ -206,7 +206,7 @@ def turned_round(content: str, quoted: str, speaker: str) -> str | None:
     """Finds a relation whose two sides were swapped: who did it to whom, from where to where, before or after."""
     words, said = words_of(content), words_of(quoted)
     return (
-        _turned_direction(words, [speaker if word in _ME else word for word in said])
+        _turned_direction(words, [speaker if word in ME else word for word in said])
         or _turned_contrast(words, said)
         or _turned_link(words, said)
         or _turned_passive(words, said)
@@ -356,7 +356,7 @@ def _done_to_speaker(words: Sequence[str], said: Sequence[str], speaker: str) ->
     to_me = [
         at
         for at in places
-        if set(said[max(0, at - 1) : at] if is_romance else said[at + 1 : at + 2]) & (_ME_AHEAD if is_romance else _ME)
+        if set(said[max(0, at - 1) : at] if is_romance else said[at + 1 : at + 2]) & (_ME_AHEAD if is_romance else ME)
         and {"i", "we", "ich", "wir", "yo", "je"}.isdisjoint(said[max(0, at - 3) : at])
     ]
     return f"it was done to {speaker}, not by" if places and places == to_me else None
