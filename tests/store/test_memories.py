@@ -56,6 +56,15 @@ async def test_if_two_correct_a_memory_at_once_one_gets_a_conflict(memory: Async
     assert len(await alice.memories()) == 1
 
 
+async def test_a_merge_is_not_taken_for_a_correction_that_is_repeated(memory: AsyncMemory):
+    alice = memory.user("alice")
+    first, _ = [await alice.remember(f"code word={word}") for word in ("Lis-bon", "Lisbon")]
+    assert (await alice.process("reconcile")).counts["merged"] == 2
+    (merged,) = await alice.memories()
+    with pytest.raises(Conflict, match="was replaced"):
+        await alice.update(first.id, content=merged.content)
+
+
 async def test_the_same_words_at_the_same_time_are_one_memory(memory: AsyncMemory):
     alice = memory.user("alice")
     made = await asyncio.gather(*(alice.remember("Allergic to peanuts") for _ in range(5)))
