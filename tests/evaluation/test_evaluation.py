@@ -259,7 +259,7 @@ OLD, NEW, OTHER = frozenset({"old"}), frozenset({"new"}), frozenset({"other"})
 
 
 @pytest.mark.parametrize(
-    ("lines", "current", "stale_alone", "unmarked"),
+    ("lines", "current", "stale_only", "both_unmarked"),
     [
         ([ToldLine(NEW)], 1, 0, 0),
         ([ToldLine(OLD)], 0, 1, 0),
@@ -270,15 +270,15 @@ OLD, NEW, OTHER = frozenset({"old"}), frozenset({"new"}), frozenset({"other"})
     ],
 )
 def test_for_a_change_the_evaluation_counts_which_value_is_recalled(
-    lines: list[ToldLine], current: int, stale_alone: int, unmarked: int
+    lines: list[ToldLine], current: int, stale_only: int, both_unmarked: int
 ):
-    changes = _told_about_a_change(*lines)["changes"]
-    assert changes == {"questions": 1, "current": current, "stale_alone": stale_alone, "unmarked": unmarked}
+    updates = _told_about_a_change(*lines)["updates"]
+    assert updates == {"questions": 1, "current": current, "stale_only": stale_only, "both_unmarked": both_unmarked}
 
 
 def test_memories_shown_on_one_line_count_as_one():
     report = _told_about_a_change(ToldLine(NEW, number=1), ToldLine(OTHER, number=1), ToldLine(OTHER, number=2))
-    assert report["context"]["lines_from_evidence"] == 0.5
+    assert report["context"]["useful_lines"] == 0.5
 
 
 def test_the_curve_of_relevance_counts_contexts_with_evidence():
@@ -305,9 +305,9 @@ def test_the_curve_of_relevance_counts_contexts_with_evidence():
 
 def test_a_question_without_an_answer_counts_by_its_tokens_alone():
     report = _told_about_a_change(ToldLine(NEW), ToldLine(OTHER))
-    assert report["unanswerable"] == {"questions": 1, "tokens": 7}
+    assert report["abstention"] == {"questions": 1, "tokens": 7}
     assert report["overall"]["questions"] == 1
-    assert report["context"]["lines_from_evidence"] == 0.5
+    assert report["context"]["useful_lines"] == 0.5
     assert list(report["categories"]) == ["update"]
 
 

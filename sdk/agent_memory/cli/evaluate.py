@@ -179,17 +179,17 @@ def view(report: Mapping[str, Any]) -> RenderableType:
             heading(f"Context of {told['budget']} tokens"),
             f"some evidence {told['hit']:.1%}, all evidence {told['all_evidence']:.1%}, "
             f"{told['tokens']:.0f} tokens on average, {told['milliseconds_p50']:.1f} ms, "
-            f"{told['lines_from_evidence']:.1%} of the lines from evidence",
+            f"{told['useful_lines']:.1%} of the lines from evidence",
         ]
     if rated := report.get("answers"):
         from agent_memory.cli.answered import answers_view
 
         parts += answers_view(rated)
-    changes, unanswerable = report["changes"], report["unanswerable"]
-    if changes["questions"]:
+    updates, unanswerable = report["updates"], report["abstention"]
+    if updates["questions"]:
         parts.append(
-            f"Changes: {changes['questions']} questions; today's answer in {changes['current']}, only an older one in "
-            f"{changes['stale_alone']}, both without a mark in {changes['unmarked']}"
+            f"Changes: {updates['questions']} questions; today's answer in {updates['current']}, only an older one in "
+            f"{updates['stale_only']}, both without a mark in {updates['both_unmarked']}"
         )
     if unanswerable["questions"]:
         parts.append(f"Unanswerable: {unanswerable['questions']} questions, {unanswerable['tokens']:.0f} tokens each")

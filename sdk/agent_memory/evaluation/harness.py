@@ -101,8 +101,8 @@ class Evaluation:
             "overall": _figures(_counted(own)),
             "categories": {name: _figures(a for a in own if a.evidence and a.category == name) for name in categories},
             "context": {"budget": self.budget, **_context(_counted(own))},
-            "changes": _changes(own),
-            "unanswerable": _unanswerable(own),
+            "updates": _updates(own),
+            "abstention": _abstention(own),
             "relevance": _relevance(own),
             "baselines": {name: _figures(_counted(a for a in self.answers if a.system == name)) for name in others},
         }
@@ -176,7 +176,7 @@ def _told(question: Question, told: Told) -> dict[str, float]:
         "hit": float(not question.evidence.isdisjoint(told.turns)),
         "all_evidence": float(question.evidence <= told.turns),
         "lines": len(set(numbers)),
-        "lines_from_evidence": len(helping),
+        "useful_lines": len(helping),
     }
     if told.relevance is not None:
         figures["relevance"] = told.relevance
@@ -184,7 +184,7 @@ def _told(question: Question, told: Told) -> dict[str, float]:
         current = not told.turns.isdisjoint(question.current)
         old = [line for line in told.lines if not line.turns.isdisjoint(question.stale - question.current)]
         unmarked = any(not line.is_older for line in old)
-        figures |= {"current": current, "stale_alone": bool(old) and not current, "unmarked": current and unmarked}
+        figures |= {"current": current, "stale_only": bool(old) and not current, "both_unmarked": current and unmarked}
     return figures
 
 
@@ -210,23 +210,23 @@ def _context(answers: Sequence[Answer]) -> dict[str, float]:
         return {}
     means = {name: _mean(context[name] for context in told) for name in ("hit", "all_evidence")}
     lines = sum(context["lines"] for context in told)
-    helpful = sum(context["lines_from_evidence"] for context in told)
+    helpful = sum(context["useful_lines"] for context in told)
     return {
         **means,
-        "lines_from_evidence": round(helpful / max(lines, 1), 4),
+        "useful_lines": round(helpful / max(lines, 1), 4),
         "tokens": round(statistics.mean(context["tokens"] for context in told), 1),
         "milliseconds_p50": round(statistics.median(context["milliseconds"] for context in told), 2),
     }
 
 
-def _changes(answers: Iterable[Answer]) -> dict[str, float]:
+def _updates(answers: Iterable[Answer]) -> dict[str, float]:
     """How many contexts about a change show the current value, only the old one, or both unmarked."""
     told = [answer.context for answer in answers if "current" in answer.context]
-    counts = {name: sum(context[name] for context in told) for name in ("current", "stale_alone", "unmarked")}
+    counts = {name: sum(context[name] for context in told) for name in ("current", "stale_only", "both_unmarked")}
     return {"questions": len(told), **counts}
 
 
-def _unanswerable(answers: Iterable[Answer]) -> dict[str, float]:
+def _abstention(answers: Iterable[Answer]) -> dict[str, float]:
     """What contexts show if nothing answers the question."""
     told = [answer.context for answer in answers if answer.category in UNANSWERABLE and answer.context]
     tokens = {"tokens": round(statistics.mean(context["tokens"] for context in told), 1)} if told else {}
