@@ -20,6 +20,10 @@ from agent_memory.errors import (
 )
 
 if TYPE_CHECKING:
+    from agent_memory.language.minilm import MiniLMEmbeddings
+    from agent_memory.language.offline.chat import OfflineChat
+    from agent_memory.language.openai_chat import OpenAIChat
+    from agent_memory.language.openai_embeddings import OpenAIEmbeddings
     from agent_memory.memory import AsyncMemory
     from agent_memory.models import Signals
     from agent_memory.recall.injection import inject
@@ -35,8 +39,12 @@ __all__ = [
     "InvalidInput",
     "Memory",
     "MemoryDisabled",
+    "MiniLMEmbeddings",
     "ModelError",
     "NotFound",
+    "OfflineChat",
+    "OpenAIChat",
+    "OpenAIEmbeddings",
     "QuotaExceeded",
     "Signals",
     "StaticMemoryError",
@@ -48,6 +56,10 @@ _HOMES = {
     "AsyncMemory": "agent_memory.memory",
     "Cadence": "agent_memory.settings",
     "Memory": "agent_memory.sync",
+    "MiniLMEmbeddings": "agent_memory.language.minilm",
+    "OfflineChat": "agent_memory.language.offline.chat",
+    "OpenAIChat": "agent_memory.language.openai_chat",
+    "OpenAIEmbeddings": "agent_memory.language.openai_embeddings",
     "Signals": "agent_memory.models",
     "inject": "agent_memory.recall.injection",
 }

@@ -134,8 +134,8 @@ class AsyncMemory(MemoryOperator):
         credential: str | AsyncTokenCredential | None = None,
         database: str = "ai_memory",
         *,
-        chat_model: ChatModel,
-        embedding_model: EmbeddingModel,
+        chat_model: ChatModel | None = None,
+        embedding_model: EmbeddingModel | None = None,
         process: Literal["functions", "inline"] = "functions",
         cadence: Cadence | None = None,
         limits: Limits | None = None,
@@ -153,8 +153,8 @@ class AsyncMemory(MemoryOperator):
             endpoint: The account's URL.
             credential: A key or a token credential; by default a `DefaultAzureCredential`.
             database: The database; `create_memory_store()` creates it with its containers.
-            chat_model: Runs the language tasks of processing.
-            embedding_model: Must be the model whose vectors the store holds.
+            chat_model: Runs the language tasks of processing; by default rules.
+            embedding_model: Must be the model whose vectors the store holds; by default all-MiniLM-L6-v2.
             process: What processes turns: the deployed function app, or this process.
             cadence: How often this process runs each step.
             limits: Limits of one run of a step.
@@ -175,8 +175,8 @@ class AsyncMemory(MemoryOperator):
             cosmos_store(
                 endpoint, credential, database, connection_verify=connection_verify, marks_changes=recall.caches
             ),
-            chat_model=chat_model,
-            embedding_model=embedding_model,
+            chat_model=chat_model or defaults.default_chat(),
+            embedding_model=embedding_model or defaults.default_embeddings(),
             cadence=cadence or DEFAULT_CADENCE,
             process=process,
             provision=False,
@@ -252,8 +252,8 @@ class AsyncMemory(MemoryOperator):
             env.cosmos_endpoint,
             _plain(env.cosmos_key),
             env.cosmos_database,
-            chat_model=chat or defaults.default_chat(),
-            embedding_model=embeddings or defaults.default_embeddings(),
+            chat_model=chat,
+            embedding_model=embeddings,
             cadence=env.cadence,
             policy=env.policy,
             webhook=env.webhook,

@@ -1228,8 +1228,8 @@ class Memory:
         credential: str | AsyncTokenCredential | None = None,
         database: str = "ai_memory",
         *,
-        chat_model: ChatModel,
-        embedding_model: EmbeddingModel,
+        chat_model: ChatModel | None = None,
+        embedding_model: EmbeddingModel | None = None,
         process: Literal["functions", "inline"] = "functions",
         cadence: Cadence | None = None,
         limits: Limits | None = None,
@@ -1247,8 +1247,8 @@ class Memory:
             endpoint: The account's URL.
             credential: A key or a token credential; by default a `DefaultAzureCredential`.
             database: The database; `create_memory_store()` creates it with its containers.
-            chat_model: Runs the language tasks of processing.
-            embedding_model: Must be the model whose vectors the store holds.
+            chat_model: Runs the language tasks of processing; by default rules.
+            embedding_model: Must be the model whose vectors the store holds; by default all-MiniLM-L6-v2.
             process: What processes turns: the deployed function app, or this process.
             cadence: How often this process runs each step.
             limits: Limits of one run of a step.

@@ -44,7 +44,7 @@ NOT_RUN = {
     "az deployment group create": IN_THE_CLOUD,
     "az cosmosdb restore": IN_THE_CLOUD,
     "az functionapp update-strategy": IN_THE_CLOUD,
-    "from agent_memory import AsyncMemory\nfrom agent_memory.language.openai_chat": IN_THE_CLOUD,
+    "from agent_memory import AsyncMemory, OpenAIChat": IN_THE_CLOUD,
     "with Memory.cosmos(endpoint": IN_THE_CLOUD,
     "make func": "tests/functions runs the function app on this machine",
     "docker compose up": "needs Docker",

@@ -68,6 +68,13 @@ def test_a_store_that_nobody_made_can_be_made(server: str):
         assert len(alice.memories()) == 1
 
 
+def test_cosmos_needs_no_models(server: str):
+    with Memory.cosmos(server, KEY, "other") as memory:
+        memory.create_memory_store()
+        health = memory.health()
+        assert (health.chat_model, health.embedding_model) == ("offline-extractive", "all-MiniLM-L6-v2-int8")
+
+
 async def test_a_wrong_key_is_a_configuration_error(server: str):
     memory = AsyncMemory.cosmos(server, "d3Jvbmc=", chat_model=ScriptedChat(), embedding_model=HashingEmbeddings())
     with pytest.raises(ConfigurationError):
