@@ -32,6 +32,7 @@ def verdict(older: str, newer: str) -> str:
 UPDATES = [
     ("I'm 32, so I'm in my thirties.", "I'm 33 years old now."),
     ("I'm 32 years old.", "I turned 33 on Friday."),
+    ("I'm 32.", "I'm 33 now, the passport expired."),
     ("My son Leo is 7 years old.", "My son Leo is 8."),
     ("We're on EKS 1.29.", "We're on EKS 1.31 now."),
     ("We're on EKS 1.29.", "We upgraded to EKS 1.31 over the weekend."),
@@ -234,6 +235,9 @@ NEITHER = [
     ("I'm a 29-year-old nurse from Torun.", "I'm 30."),
     ("My son Leo is 7 years old.", "My daughter Ana is 8."),
     ("I'm 80, and my wife is 79.", "I'm 80 kg."),
+    ("We're 5, two adults and three kids.", "I'm 36."),
+    ("I'm 30.", "I'm 4 and a half kilos lighter."),
+    ("I'm 30.", "I'm 2 and 0 in the league."),
     ("Box 1 contains winter clothes", "Box 2 contains summer clothes"),
     ("Locker 2 holds skis", "Locker 3 holds boots"),
     ("Version 2.0 introduced dark mode", "Version 3.0 introduced tabs"),

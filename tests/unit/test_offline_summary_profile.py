@@ -326,6 +326,21 @@ def test_events_and_passing_states_are_no_part_of_a_profile(passing: str) -> Non
     assert [line for lines in output.model_dump().values() for line in lines] == ["I'm allergic to peanuts."]
 
 
+@pytest.mark.parametrize(
+    "lasting",
+    [
+        "I'm looking for recipes, I'm lactose intolerant.",
+        "I run a shop for curious kids in Lyon.",
+        "I'm a curious person and love museums.",
+        "I work for a firm that is looking for water in Chad.",
+    ],
+)
+def test_what_only_tells_of_a_search_too_is_part_of_a_profile(lasting: str) -> None:
+    kind = "preference" if "love" in lasting else "fact"
+    lines = profile(ProfileInput(facts=[fact(lasting, kind=kind)])).model_dump().values()
+    assert [line for section in lines for line in section] == [lasting]
+
+
 def test_a_line_that_is_the_beginning_of_another_is_left_out() -> None:
     facts = [fact("I teach pottery at the mill", 2), fact("I teach pottery at the mill of the Kos school.", 1)]
     lines = profile(ProfileInput(facts=facts)).model_dump().values()

@@ -97,8 +97,12 @@ _ENDING = stems(lexicon.words("sell cancel drop ditch fire sack"))
 _THE = bounded(r"^(?:the|my|our) ", re.I)
 _WITH_WHOM = bounded(r"\bwith (?:(?:the|our|my|all) )?(?-i:[a-z])[\w-]+", re.I)
 _AGE = bounded(
-    r"^(?:(?:an?|now|only|already) )?(?P<age>\d{1,3})(?:[ -]years?[ -]old\b(?! [a-z])| ?(?=[,.;]|and\b|so\b|$))", re.I
+    r"^(?:(?:an?|now|only|already) )?(?P<age>\d{1,3})"
+    r"(?:[ -]years?[ -]old\b(?! [a-z])| ?(?=[,.;]|and\b(?! (?:\d|a half))|so\b|now\b|$))",
+    re.I,
 )
+_HOW_MANY = bounded(r"^we(?: are|'re) (?:now )?\d+(?=[,.;!]| now\b|$)", re.I)
+"""How many people there are, which looks like an age: "we're 5, two adults and three kids"."""
 _OLDEST = 120
 """The highest number that is read as an age."""
 ENDED = frozenset({"ended"})
@@ -117,7 +121,9 @@ def read(text: str, said_at: datetime) -> tuple[Claim, ...]:
     """The claims of a text of one or more sentences."""
     text = endings.restated(text)
     pieces = (piece for one in sentences(text) for piece in statements.parts(one, reasons=False) or [one])
-    clauses = filter(None, (parse(clause) for piece in pieces for clause in _clauses(piece.text)))
+    clauses = filter(
+        None, (parse(clause) for piece in pieces for clause in _clauses(piece.text) if not _HOW_MANY.match(clause))
+    )
     found = [claim for one in clauses for claim in _claims(one, said_at) if claim.topic]
     if over := endings.ending(text):
         found.append(Claim(over.owner, ENDED, change=True, replaced=values.text(over.what)))

@@ -49,17 +49,20 @@ _FOR_A_TIME = linear(
 )
 """Signs that something ends soon, so that it is no part of who somebody is."""
 _SEEKING = bounded(
-    r"\b(?:(?:looking|searching) (?:for|to|into)|interested in \w+ing|curious|considering|thinking (?:of|about)|open to"
-    r"|would (?:love|like) to|(?:like|love) the idea)\b"
+    r"(?<!that )(?<!who )(?<!which )"
+    r"\b(?:(?:am|are|is|been) (?:(?!an?\b)\w+ )?(?:(?:looking|searching) (?:for|to|into)|interested in \w+ing|curious"
+    r"|considering|thinking (?:of|about)|open to)|would (?:love|like) to|(?:like|love) the idea)\b"
     r"(?! (?:\w+ ){1,3}(?:job|role|position|work|flat|apartment|house|home|place to (?:live|rent|stay))\b)",
     re.I,
 )
 """What somebody would like to find, know or try; few of these wishes last, and they change no answer."""
 _UNDER_WAY = bounded(r"^(?:[^:]{1,40}: )?\S+ (?:am|are|is) (?:\w+ )?\w+ing\b", re.I)
-_LIMITING = either(r"""
-    allerg\w+ intoleran\w+ vegan vegetarian must can't cannot can_not not_allowed no_more_than at_most budget
-    deadline due_(?:date|on|by) required? only_(?:eat|fly|work|use|buy|accept) diabet\w+ c(?:o)?eliac
+_AILING = either(r"allerg\w+ intoleran\w+ diabet\w+ c(?:o)?eliac")
+_LIMITING = either(rf"""
+    {_AILING} vegan vegetarian must can't cannot can_not not_allowed no_more_than at_most budget
+    deadline due_(?:date|on|by) required? only_(?:eat|fly|work|use|buy|accept)
 """)
+_AILS = linear(rf"\b{_AILING}\b", re.I)
 _LIMITS = linear(rf"\b{_LIMITING}\b", re.I)
 _WORKING = either("""
     work(?:s|ing)? job projects? team manager report(?:s|ing)?_to company clients? customers? office remote(?:ly)?
@@ -135,7 +138,7 @@ def _lasts(statement: Statement) -> bool:
         return False
     if _FOR_A_TIME.search(plain) and (kind == "requirement" or statement.foreign or _UNDER_WAY.search(plain)):
         return False
-    if kind != "requirement" and _SEEKING.search(plain):
+    if kind != "requirement" and _SEEKING.search(plain) and not _AILS.search(plain):
         return False
     if kind == "requirement" or statement.foreign:
         return True
