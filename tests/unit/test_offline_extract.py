@@ -272,6 +272,32 @@ def test_of_a_pasted_paper_only_what_its_sender_wrote_is_kept() -> None:
     assert [memory.content for memory in found(f"{asked}{paper}")] == [asked.strip()]
     notes = "".join(f"My plot {n} has {n + 3} apple trees.\n" for n in range(30))
     assert len(found(notes)) == MOST_PER_TURN
+    brief = "".join(
+        f"Screen {n} must show the tide and the wind of harbour {n} in both languages.\n" for n in range(40)
+    )
+    assert len(found(brief)) == MOST_PER_TURN
+
+
+def test_a_time_is_not_taken_for_a_colon_before_a_text_to_work_on() -> None:
+    text = "Check-in is from 15:00 to 18:00. No dogs in the house. The pool must not be used after 22:00."
+    assert "The pool must not be used after 22:00." in [memory.content for memory in found(text)]
+    assert found("Check this for me: I live in Porto. I work at Nuvela as a data engineer.") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("My phone is a Pixel 7, which case fits?", None),
+        ("My phone is a Pixel 7, which case should I buy?", "My phone is a Pixel 7"),
+        ("My commute takes 35 minutes each way, any podcasts to fill it?", "My commute takes 35 minutes each way"),
+        ("I'm allergic to latex, by the way, so which gloves work?", "I'm allergic to latex"),
+        ("I have a cat named Momo and was wondering if she can eat tuna.", "I have a cat named Momo"),
+        ("I live in Porto, can you recommend a bakery", "I live in Porto"),
+        ("My sister lives in Porto, does she?", None),
+    ],
+)
+def test_what_is_told_before_a_question_is_kept_without_it(text: str, told: str | None) -> None:
+    assert [memory.content for memory in found(text)] == ([told] if told else [])
 
 
 def test_a_question_that_follows_in_the_same_sentence_is_left_out() -> None:
@@ -295,9 +321,21 @@ def test_what_somebody_means_to_improve_or_supposes_is_no_requirement(text: str)
     assert not any(memory.kind == "requirement" for memory in found(text))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The app needs to work on my iPad and on Windows.",
+        "The venue would need to have step-free access for my mum.",
+    ],
+)
+def test_what_a_thing_needs_is_a_requirement(text: str) -> None:
+    assert the_one(text).kind == "requirement"
+
+
 def test_an_agreement_is_a_decision() -> None:
     assert the_one("By the way, we reached an agreement with the seller for $410,000.").kind == "decision"
     assert the_one("I signed a lease for the shop in Torun.").kind == "decision"
+    assert found("The two countries reached an agreement in 1998.") == []
 
 
 # ---------------------------------------------------------------------------------------------- standing alone

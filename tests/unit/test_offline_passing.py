@@ -37,6 +37,8 @@ PASSING = [
     "I'm also curious about the ferry timetable.",
     "I like the idea of a rota on the fridge.",
     "I really love the autumn leaves theme.",
+    "I'm looking for a good recipe for plum cake.",
+    "I'm looking for a book about rivers, please.",
 ]
 AT_HAND = [
     "I'm in a meeting until three.",
@@ -103,6 +105,12 @@ LASTING = [
     "I am a curious person",
     "I love the look of my new kitchen",
     "I like the village where we live",
+    "I'm looking for ideas for our wedding in Umbria",
+    "I'm looking for something to help with my insomnia",
+    "I'm looking for something part-time near my daughter's school",
+    "I'm looking for a book club in Ghent",
+    "I'm curious about beekeeping, my neighbour Ines keeps three hives",
+    "I like the layout of our new office in Malmö",
 ]
 
 

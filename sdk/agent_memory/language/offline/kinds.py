@@ -37,7 +37,8 @@ _OTHERS_RULE = bounded(
 )
 _REQUIRED = either(r"""
     must(?:_not)?_(?!-) has_to_be have_to_be
-    (?<!would_)needs?_to_(?:be|have|include|support|work(?!_on_(?:my|our))|fit|stay|run|finish|cover)
+    (?<!would_)needs?_to_be needs?_to_(?:have|include|support|fit|stay|run|finish|cover)
+    needs_to_work need_to_work(?!_on_(?:my|our))
     no_more_than no_less_than not_more_than within_budget not_(?:want_to_)?(?:\w+_)?more_than under_[$€£]
     (?:is|are|be)_(?:required|mandatory|not_allowed|forbidden|non-negotiable) requirements?_(?:is|are|:) as_long_as_it
     can_not_(?:be|exceed|go_over)\b should_(?:always|never|not_exceed) only_(?:works?|accept|allowed) deal-?breaker
@@ -59,7 +60,7 @@ _DECIDED = either(r"""
     (?:i|we|am|are|will|let_us)(?:_be|_just)?_(?:go|going)_with (?:i|we)_will_(?:take|use|go_for)
     (?:i|we)_(?:go|went)_for_the booked signed_up_for enrolled confirmed finali[sz]ed committed_to made_up_my_mind
     approved ruled_out let_us_(?:use|do|book|stick|go) ended_up_(?:choosing|going|picking|buying) (?:i|we|have)_reserved
-    accepted_(?:the|an|a|their) turned_down called_off cancell?ed reached_an_agreement
+    accepted_(?:the|an|a|their) turned_down called_off cancell?ed (?:i|we)(?:_have)?(?:_\w+)?_reached_an_agreement
     signed_(?:the|an?|our|my)_(?:lease|contract|agreement|offer) postponed rescheduled
 """)
 _DECISION = bounded(

@@ -9,7 +9,7 @@ from agent_memory.language.offline.endings import withdrawn
 from agent_memory.language.offline.text import expand, straighten
 from agent_memory.text.instructions import standing_instruction
 from agent_memory.text.languages import LETTERS, is_foreign
-from agent_memory.text.patterns import bounded, either, linear
+from agent_memory.text.patterns import bounded, either, linear, plain_words
 from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
 from agent_memory.text.wishes import wish
 
@@ -81,7 +81,7 @@ _RULE = bounded(
 )
 _HANDING_OVER = bounded(
     rf"^(?:(?:please|can you|could you) )*{either('translate summari[sz]e proofread rewrite correct check fix edit')}\b"
-    r"[^:]*:|^(?:subject|from|betreff|von|oggetto|objet|asunto|assunto|onderwerp): "
+    r"(?!-)[^:]*:(?!\d)|^(?:subject|from|betreff|von|oggetto|objet|asunto|assunto|onderwerp): "
     r"|^(?:here|this|below) (?:is|are) [^:]*"
     rf"\b{either('draft letter text story essay e?mail message post article paragraph poem transcript')}\b[^:]*:"
     rf"|^(?!(?:(?:like|as) )?(?:i|we)\b)[^:.]*"
@@ -100,9 +100,10 @@ _TAKE_UP = "(?:try|give|use|consider|follow|read|watch|remember|check|take|have|
 _ADVICE = either(
     "advice suggestions? recommendations? tips? methods? ideas? steps? recipes? books? movies? films? articles?"
 )
-_ASKED_FOR = f"(?:{_ADVICE}|inspiration|resources?|guidance)"
+# A "book club" is no advice.
+_ASKED_FOR = rf"(?:{_ADVICE}|inspiration|resources?|guidance)(?=[^\w ]|$| (?:{plain_words(SMALL_WORDS)}|[a-z]+ing)\b)"
 _OPTION = either("idea sound suggestion concept theme option approach layout look")
-_REASONS = either(r"because since as_(?:i|we|my|our) who whose allerg\w+ intoleran\w+ diabet\w+ vegan")
+_REASONS = either(r"because since as_(?:i|we|my|our) who whose allerg\w+ intoleran\w+ diabet\w+ vegan my our")
 _ALONE = rf"(?!.*(?:\d|\b{_REASONS}\b))"
 _THAT = "(?:it|that|this|them|these|those)"
 _NEEDS_TO = "(?:(?:have|need|got|had) to|must|should|will)"
@@ -130,11 +131,12 @@ _OF_THE_MOMENT = bounded(
     r"|^(?:i|we) (?:am|are|will)(?: not)? (?:giv(?:e|ing) up|keep(?:ing)? (?:going|pushing|at it|it up))[.!,]*"
     r"(?: i promise[.!]*)?$"
     r"|^(?:i|we) (?:am |are )?(?:keep(?:ing)? my |crossing (?:my|our) )?fingers(?: are)?(?: crossed)?[.!]*$"
-    # what they ask for, and how they find what they are offered; not with a reason or a figure, which last
+    # what they ask for, and how they find what they are offered; what has a reason or a figure or is theirs lasts
     rf"|^{_ALONE}(?:i|we) (?:am|are) (?:\w+ )?(?:looking|searching) for "
-    rf"(?:(?:[\w'-]+ ){{0,4}}{_ASKED_FOR}|something|anything)\b"
+    rf"(?:(?:[\w'-]+ ){{0,4}}{_ASKED_FOR}|(?:something|anything)\b)"
     rf"|^{_ALONE}(?:i|we) (?:am|are) (?:(?!an?\b)\w+ )?curious\b(?! by\b)"
-    rf"|^(?:i|we) (?:\w+ ){{0,2}}(?:like|love) (?:the|that|this|your) (?:[\w&'-]+ ){{0,4}}{_OPTION}\b(?!.* my\b)"
+    rf"|^(?:i|we) (?:\w+ ){{0,2}}(?:like|love) (?:the|that|this|your) (?:[\w&'-]+ ){{0,4}}{_OPTION}\b"
+    r"(?!.* (?:my|our)\b)"
     # of a suggestion that they do not name
     rf"|^(?:i|we) will (?:\w+ly )?{_TAKE_UP} (?:{_THAT}|your|a look)(?: at {_THAT})?"
     rf"(?: (?:into account|in mind|out|a (?:try|go|shot|chance|thought))| (?:\w+ )?{_ADVICE})?"

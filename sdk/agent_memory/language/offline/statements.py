@@ -17,9 +17,10 @@ from agent_memory.text.patterns import bounded, either, is_short, linear, plain_
 _MOST_SENTENCES = 400
 """Sentences of a turn that are read. Prose as long as the longest turn that is read has about 200. A choice."""
 
-_FEWEST_OF_PAPER, _LENGTH_OF_PAPER, _OWN_OF_PAPER = 20, 2000, 0.05
-"""A turn of so many sentences and characters is a paper that somebody pasted if fewer than this share of the sentences
-have "I" or "we". Choices: of the sentences that people type, a third have."""
+_FEWEST_OF_PAPER, _LENGTH_IN_PAPER, _OWN_OF_PAPER = 20, 80, 0.05
+"""A turn of so many sentences, of so many characters on average, is a paper that somebody pasted if fewer than this
+share of the sentences have "I" or "we". Choices: of the sentences that people type, a third have, and the lines of
+their own notes and briefs are half as long as the sentences of an article."""
 
 _FENCE = linear(r"```.*?(?:```|\z)|~~~.*?(?:~~~|\z)", re.S)
 _TWO = r"(?:[^{0}]*[.!?]\s[^{0}]*[.!?][^{0}]*|[^{0}]*\n[^{0}]*)"
@@ -69,10 +70,17 @@ _OPEN = bounded(r"\([^)]*$|(?:^|[\s(])'(?:[^']|\w'\w)*$")
 """A bracket or a quotation that is still open: what follows belongs to it."""
 _LEANING = bounded(r"\b(?:it|them|him|her|he|she|they|this|that|there|too|either|ones?)\b", re.I)
 _ASKED_TAIL = bounded(
-    rf"[,;-]\s+(?:so |and |but )?"
-    rf"{either('can could would will do does did is are was should may what how when where why')}\b[^.]*\?$",
+    r"[,;-]\s+(?:so |and |but )?(?:"
+    rf"{either('can could would will do does did is am are was should may has have what how when where why any')}"
+    r"\b(?! (?:i|you|he|she|it|we|they)\?$)[^.]*\?$"
+    # not "…, which is 60% of my goal"
+    rf"|so which\b[^.]*\?$|which (?!{either('i we you he she it they is are was were has have')}\b)"
+    r"(?:\w+ ){1,3}(?:do|does|should|is|are|can)\b[^.]*\?$"
+    r"|(?:can|could|would|will|do) you\b[^.]*$)"
+    r"|,?\s+(?:and|but|so) (?:(?:i|we) )?(?:am|are|was|were|have been)(?: just| also)? wondering\b.*$",
     re.I,
 )
+"""A question behind a statement, but no tag that only doubts it ("…, is it?")."""
 _OWN = bounded(r"(?:i|we|my|our)\b", re.I)
 _OF_ONESELF = linear(r"\b(?:i|we|my|our|me|(?-i:us)|mine|ours)\b", re.I)
 _ORDER_TAIL = bounded(rf",? so (?:please |pls )?{plain_words(lexicon.COMMANDS)} (?!with\b|on\b|is\b|was\b).*$", re.I)
@@ -112,7 +120,7 @@ def own_sentences(content: str) -> tuple[Sentence, ...]:
 
 def _is_paper(written: Sequence[Sentence]) -> bool:
     """Whether the sentences of a turn are those of a paper that somebody pasted, in English."""
-    if len(written) < _FEWEST_OF_PAPER or sum(len(one.text) for one in written) < _LENGTH_OF_PAPER:
+    if len(written) < _FEWEST_OF_PAPER or sum(len(one.text) for one in written) < _LENGTH_IN_PAPER * len(written):
         return False
     if is_foreign(max((one.text for one in written), key=len)):
         return False
