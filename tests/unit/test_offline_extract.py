@@ -300,6 +300,45 @@ def test_what_is_told_before_a_question_is_kept_without_it(text: str, told: str 
     assert [memory.content for memory in found(text)] == ([told] if told else [])
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("I've got two cats and a rabbit.", "fact"),
+        ("I just got back from a trip to Yosemite with my cousins.", "fact"),
+        ("I bought suede boots for $120 last Saturday.", "fact"),
+        ("I want to go to Japan in April with my wife.", "context"),
+        ("I've been seeing Dr. Patel, a dermatologist, for my eczema.", "fact"),
+        ("I keep my snow tires in the shed behind the house.", "fact"),
+        ("Just so you know, I'm on the night shift this month.", "fact"),
+        ("I've been trying to wake up at 6:15 before work.", "context"),
+        ("As a teacher with two kids, I don't have much time to cook.", "fact"),
+        ("As for me, I have an exam tomorrow.", "fact"),
+        ("Please call me Sam.", "requirement"),
+        ("Call me Dr. Osei, please.", "requirement"),
+    ],
+)
+def test_what_people_mention_in_passing_is_kept(text: str, kind: str) -> None:
+    assert the_one(text).kind == kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I've got the following code so far.",
+        "I've got a function that looks something like this.",
+        "I just had lunch with Anna.",
+        "I bought bread and apples yesterday.",
+        "I'm considering visiting Kyoto in May.",
+        "I want to make sure the Kyoto trip in May works.",
+        "I've been trying to find the bug.",
+        "As a starter, we had soup.",
+        "Please call me back.",
+    ],
+)
+def test_what_looks_like_a_mention_and_serves_the_talk_is_not_kept(text: str) -> None:
+    assert found(text) == []
+
+
 def test_a_question_that_follows_in_the_same_sentence_is_left_out() -> None:
     text = "Our well in Torun gave out in May, so what does a new pump cost, and who drills here?"
     assert [memory.content for memory in found(text)] == ["Our well in Torun gave out in May"]

@@ -12,6 +12,7 @@ from agent_memory.text.patterns import either, linear
 
 _NOT = "(?:do not|don't|dont|never)"
 _PLEASE = r"(?:(?:please|pls|and|also|oh|but|just|only|one thing[:,]|one more thing[:,]),? )*"
+_CALL_ME = rf"^{_PLEASE}call me (?:(?:dr|prof|professor|mrs?|ms)\.? )?\p{{L}}+(?:,? please)?$"
 _UNITS = r"metric imperial celsius fahrenheit kilomet\w+ kilos? miles euros? dollars british american 24-hour"
 _WAY = either("e-?mails? texts? sms phone calls? chat letters?")
 _EXCHANGED = either("ask give send paste write answer explain show list share post reply suggest draft")
@@ -39,7 +40,7 @@ _WISHED = linear(
     rf"|^{_PLEASE}(?:keep|make) (?:everything in\b|(?:your |ur |the |all )?"
     rf"{either('answers replies summaries messages msgs texts')}\b)"
     rf"|^{_PLEASE}keep it (?:to|in) [a-z]+ and [a-z]+\b"
-    rf"|^{_PLEASE}use (?:the )?{either(_UNITS)}\b|^call me \p{{L}}+$|^{_PLEASE}{_NOT} [^?]+,? ever$"
+    rf"|^{_PLEASE}use (?:the )?{either(_UNITS)}\b|{_CALL_ME}|^{_PLEASE}{_NOT} [^?]+,? ever$"
     rf"|^{_PLEASE}(?:use|prefer) [^?]+?,? (?:not|never|instead of|rather than) \S"
     r"|^(?:and |but |also )?no [^?,]{2,40}? (?:please|pls)(?: ever)?(?:[,.!]|$)"
     rf"|^{_PLEASE}{_NOT} round (?:anything|any|up|down|figures|numbers|amounts)\b"
@@ -85,7 +86,8 @@ _NO_WISH = linear(
     rf"^{_PLEASE}(?:{_NOT} {_REFUSED}|(?:stop|quit) {_STOPPED}) "
     r"(?:(?:it|that|this|them)\b|anything(?:$|[,.;!]| (?:else|yet|now|about|to)\b))"
     r"|^(?:please,? )?(?:would|do) you mind \w+ing all (?:of )?(?:this|that|these|those|them|it)\b"
-    r"|^call me (?:back|later|now|again|when|if|tomorrow|tonight|today|soon|asap|any_?time|maybe|please)$"
+    rf"|^{_PLEASE}call me (?:back|later|now|again|when|if|tomorrow|tonight|today|soon|asap|any_?time|maybe|please)"
+    r"(?:,? please)?$"
     rf"|^{_PLEASE}(?:{_NOT}|stop) call(?:ing)? me (?:an?|the|that|this|it|names)\b"
     rf"|^{_PLEASE}{_NOT} worry\b|^(?:that|it|this) |^{_PLEASE}write [^?]* an? \w"
     rf"|^{_PLEASE}(?:you can )?skip (?:the|all) (?:\w+ )?(?:part|step|test|chapter|meeting)\b",
@@ -98,7 +100,7 @@ _ONCE = linear(
     re.I,
 )
 _ADDRESS = linear(
-    rf"^{_PLEASE}(?:call me \p{{L}}+$|h[aá]blame |(?:{_NOT} call|stop calling) me "
+    rf"{_CALL_ME}|^{_PLEASE}(?:h[aá]blame |(?:{_NOT} call|stop calling) me "
     r"|(?:speak|talk)(?: to me)?(?: only| always)? (?:in|like) )",
     re.I,
 )

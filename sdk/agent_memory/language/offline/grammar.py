@@ -34,7 +34,7 @@ _LEAD_IN = bounded(
     r"(?:(?!\b(?:is|was|are|were|will|has|have|had|and|but)\b)[^,:]){0,45}?,?\s+(?=(?:i|we|my|our|the|user)\b)",
     re.I,
 )
-_FRONT = bounded(r"^(?:[^:,]{2,40}:|(?:due to|because of) [^:,]{2,60},) (?=(?:i|we|my|our|the)\b)", re.I)
+_FRONT = bounded(r"^(?:[^:,]{2,40}:|(?:due to|because of|with|as|being) [^:,]{2,60},) (?=(?:i|we|my|our|the)\b)", re.I)
 _DOUBT = bounded(rf"^{plain_words(lexicon.HEDGES)},? (?=(?:i|we|my|our|the|he|she|they)\b)", re.I)
 _REPORTED = bounded(
     r"^(?:i|we)(?: have)? (?:just |also |really )?(?:(?P<doubted>think|guess|believe|suppose|feel like|am not sure)"

@@ -150,7 +150,7 @@ OPENINGS = words("""
     on_second_thought hopefully luckily unfortunately sadly i_forgot_to_mention i_forgot_to_mention_that first_of_all
     agreed good_news big_news besides however for_context as_i_said as_mentioned to_be_clear turns_out it_turns_out
     i_mean for_me personally yes_please no_thanks not_any_more not_anymore most_importantly you_know
-    speaking_of_which come_to_think_of_it
+    speaking_of_which come_to_think_of_it just_so_you_know
 """)
 """What may open a statement without belonging to it."""
 

@@ -71,6 +71,8 @@ _IDENTITY = bounded(
     rf"|(?:an? |the )?(?:[\w-]+ ){{0,2}}[\w-]*{lexicon.ROLE_ENDING}s?(?= (?:at|in|for|with|from|and|of)\b|[,.]|$)"
     r"|(?-i:[A-Z][a-z]+)(?= from| and|,|\.|$)"
     r"|not (?:an? )?(?:married|single|vegetarian|vegan|religious|allergic))"
+    rf"|^(?:as|being) an? (?:[\w-]+ ){{0,2}}(?!matter|reminder|starter)[\w-]*{lexicon.ROLE_ENDING}"
+    r"(?: [^,]{2,50})?, (?:i|we)\b"
     r"|^(?:i|we) am (?:scared|afraid|terrified|fond) of\b"
     r"|^(?:i|we) (?:just |recently )?got (?:married|divorced|engaged|promoted|fired|laid off)\b(?! in\b)"
     r"|^(?:i|we) (?:grew up|was born|were born|come from|am from)\b|^(?:i am |i )?\d{1,2} years old\b|^i am \d{2}\b",
@@ -81,6 +83,8 @@ _FAVOURITE = bounded(
     re.I,
 )
 _HABIT = bounded(
+    r"^(?:i|we) (?:also |still |now |usually |always )?(?:keep|store) (?:the|my|our) [\w' -]{3,40}? "
+    r"(?:in|on|under|behind|inside|above|at|next to) (?:the|my|our|an?) [a-z]+|"
     r"^(?:i|we) (?:also |still |now )?take (?:the |my |an? )?(?!it\b|them\b|that\b|care\b|time\b|break)[a-z-]{4,}\b.*"
     r"\b(?:every|each|daily|nightly|once|twice|at night|before bed|in the (?:morning|evening)s?)\b|"
     r"^(?:i|we) (?:also |still |usually |often )?(?:play (?:the )?(?!with\b|along\b|it\b|around\b)[a-z]+[.!]*$"
@@ -91,7 +95,7 @@ _HABIT = bounded(
 )
 _PURSUED = bounded(
     r"\b(?:planning to|working on|looking for|learning|training for|studying|preparing|saving (?:up )?for|researching"
-    r"|building|migrating|writing|moving to)\b",
+    r"|building|migrating|writing|moving to|have been trying to(?! (?:figure|get|find|understand|decide|fix|solve)))\b",
     re.I,
 )
 _USING = bounded(
@@ -125,7 +129,7 @@ _STACK = bounded(
 _WEEKDAY = rf"(?:{plain_words(lexicon.WEEKDAYS)}s?)"
 _OF_THE_TALK = bounded(
     rf"\bthe (?:first|second|third|last|other|former|latter)(?: (?!{_WEEKDAY}\b)[a-z]+)?(?=[.,!]|$)"
-    r"|\b(?:this|that) (?:one|time|slide|file)\b"
+    r"|\b(?:this|that) (?:one|time|slide|file)\b|\bthe following\b(?!.*: \S)|\blike this(?=[.,:;!]|$)"
     r"|\b(?:option|version|with|like|prefer|pick|choose|take) (?-i:[A-D])(?=[ .,!]|$)"
     r"|\b(?:with|for|about|to|like|prefer) (?:either|both|neither|any|all)(?=[.,!]|$)|, have a look\b"
     r"|\bkeeps? (?:on )?[a-z]+ing\b|\b(?:shows?|says?|throws|returns|displays) (?:an? )?(?:\d|error)",
@@ -167,7 +171,8 @@ _VAGUE = (
     | frozenset(lexicon.NUMBERS)
 )  # fmt: skip
 _LEAST_EVENT = 2
-"""Words that name something in particular, without which an event needs a name, a time or a figure. A choice."""
+"""Words that name something in particular, without which an event needs a name, a time or a figure. What was just done
+is told with more of them: "I just had lunch with Anna" is of the hour. A choice."""
 
 
 def fills_one(text: str, clause: Clause | None, moments: Sequence[Moment], kind: FactKind) -> bool:
@@ -270,8 +275,8 @@ def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *,
     if mine and concrete and _PURSUED.search(plain) and (particular or telling):
         return True
     visits = (
-        mine and named and clause.verb == "see" and clause.change and clause.time == "now"
-    )  # "I see Dr. Bakker now"
+        mine and named and clause.verb == "see" and (clause.change or "been seeing" in plain) and clause.time == "now"
+    )  # "I see Dr. Bakker now", "I've been seeing Dr. Bakker"
     if (clause.verb in WEAK and not visits) or (mine and clause.verb in {"need", "want"}):
         return False
     if _USING.match(plain) and clause.time != "wish":
@@ -280,7 +285,7 @@ def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *,
         return False
     # What happened at no time that anybody named is an anecdote, whatever figures are in it.
     over = clause.time == "past" or clause.perfect
-    just = clause.verb not in _LASTING and "just" in plain.lower().split()[:3]
+    just = clause.verb not in _LASTING and "just" in plain.lower().split()[:3] and len(concrete) <= _LEAST_EVENT
     told = not over or dated or (named and not (of_thing or just)) or changing or "used to" in plain
     if of_thing:
         tells = clause.owner != "it" and told and bool(clause.verb and particular and concrete)
@@ -293,7 +298,8 @@ def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *,
         named = clause.owner != "it" and (clause.verb in _LEAVING or (clause.perfect and lasting))
         sure = particular or lasting if clause.owner.startswith("self.") else dated or (particular and lasting) or named
         return bool(concrete) and sure
-    if clause.time == "wish" or (clause.verb in {"", "be"} and not particular):
+    planned = dated and named and not clause.hedged and clause.rest[:1] != ("sure",)  # "I want to see Kyoto in May"
+    if (clause.time == "wish" and not planned) or (clause.verb in {"", "be"} and not particular):
         return False
     consumed = clause.verb == "smoke" or (clause.verb in {"drink", "eat", "consum"} and bool(concrete))
     abstains = clause.negative and clause.time == "now" and consumed
@@ -363,7 +369,8 @@ def _dangles(plain: str) -> bool:
 def _is_for_now(clause: Clause, moments: Sequence[Moment]) -> bool:
     """Whether it only says how or where somebody is just now, or what they shopped: "I'm stuck at step 4"."""
     rest = [*(word.lower() for word in clause.rest), "", ""]
-    if clause.verb == "buy":  # a name or a figure is no groceries, nor is "a house"
-        return "".join(clause.rest[:1]).islower() and rest[0] not in lexicon.STOPWORDS | lexicon.NUMBERS.keys()
+    if clause.verb == "buy":  # a name, a figure or a price is no groceries, nor is "a house"
+        named = rest[0] in lexicon.STOPWORDS | lexicon.NUMBERS.keys() or any(word[0] in "$€£¥" for word in clause.rest)
+        return "".join(clause.rest[:1]).islower() and not named
     counted = rest[0] in {"at", "in", "on"} and rest[1] in lexicon.COUNTED - {"floor"}
     return clause.verb == "be" and (rest[0] in _FOR_NOW or counted or ("until" in rest and not moments))

@@ -29,6 +29,7 @@ _HAS = re.compile(
 """An "'s" that means "has" after a name; "Anna's left foot" is no such case."""
 _BEFORE_NAME = "(?:and|but|so|also|btw|plus) (?=(?-i:[A-Z][a-z]))"
 _WRITTEN_OUT = {"n't": "not", "'m": "am", "'re": "are", "'ve": "have", "'ll": "will", "'d": "would"}
+_GOT = linear(rf"\b(have|has) got( (?:an?|the|my|our|some|no|\d+|{plain_words(lexicon.NUMBERS)})\b)", re.I)
 # It begins at a word's beginning alone, so that each word is read once and given back once.
 _ENDING = re.compile(r"\b(\w+)(n't|'m|'re|'ve|'ll|'d)\b", re.I)
 _SHORT = re.compile(  # without an open repeat
@@ -92,12 +93,13 @@ def straighten(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def expand(text: str) -> str:
-    """Text with contractions written out (I'm → I am) and its case kept where it stood."""
+    """Text with contractions written out (I'm → I am, I've got a → I have a) and its case kept where it stood."""
     plain = straighten(text)
     plain = _SHORT.sub(lambda match: lexicon.CONTRACTIONS[match[1].lower()], plain)
     plain = _HAS.sub(" has", plain)
     plain = _IS.sub(lambda match: f"{match[1] or ''} is", plain)
-    return _ENDING.sub(lambda match: f"{match[1]} {_WRITTEN_OUT[match[2].lower()]}", plain)
+    plain = _ENDING.sub(lambda match: f"{match[1]} {_WRITTEN_OUT[match[2].lower()]}", plain)
+    return _GOT.sub(lambda match: match[1] + match[2], plain)
 
 
 @cache
