@@ -127,6 +127,9 @@ def test_topics_and_names_are_found() -> None:
         "kitchen renovation",
     ]
     assert topics("I want to book a table") == []
+    assert topics("We plan a similar event, and the campaign starts") == []
+    assert topics("I read it on the New Yorker website") == ["New Yorker website"]
+    assert topics("Our new website and the Big Issue campaign") == ["Big Issue campaign"]
     assert main_topic(["My thesis is late.", "The thesis chapter on kelp", "thesis again"]) == "thesis"
     assert main_topic(["My laptop is slow.", "We met at a wedding.", "It is slow again."]) == ""
     assert main_topic(["How do I write an invoice?", "It is for Ana."], ["Shall I mark the report?"]) == "invoice"

@@ -115,6 +115,11 @@ def test_what_an_agent_said_is_marked_as_its() -> None:
     assert "Assistant: Flights from Denver start at $890 per person in March." in points
 
 
+def test_marks_of_emphasis_are_left_out_of_what_an_agent_said() -> None:
+    talk = turns([("user", "How do I keep cookies?"), ("agent", "**Fridge**: they are good for 10 days in a tin.")])
+    assert "Assistant: Fridge: they are good for 10 days in a tin." in summarize(SummarizeInput(turns=talk)).key_points
+
+
 @pytest.mark.req("S1-11")
 @pytest.mark.parametrize("cut", range(1, len(TALK)))
 def test_merging_in_two_steps_gives_what_one_step_gives(cut: int) -> None:

@@ -208,7 +208,7 @@ def _informed(turn: TurnView) -> list[str]:
     said = [one.text for one in statements.own_sentences(turn.content) if not one.text.endswith("?")]
     if turn.role == "agent":
         telling = [
-            _ASSISTANT + context.tidy(text)
+            _ASSISTANT + context.tidy(text.replace("**", ""))
             for text in said
             if _INFORMING.search(straighten(text))
             and not _OFFERING.search(straighten(text))

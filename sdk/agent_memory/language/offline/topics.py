@@ -21,13 +21,14 @@ _TOPIC = bounded(
 _SURE, _SHORT = 3, 8
 """How often words of a topic turn up in a talk that is not short, and how many texts are. Choices."""
 _MODIFIED_ONLY = lexicon.words(
-    "app move party project course class lesson report presentation paper book album release flat shop"
+    "app move party project course class lesson report presentation paper book album release flat shop event campaign"
+    " application website"
 )
 """Heads that name a topic only with a word before or after them."""
 _ACTING = lexicon.words("i we they you to can will would should not must")
 _LOOSE = lexicon.words("""
     new first second third last next big small great good nice own same whole little old upcoming current recent
-    annual long short special different another several many quick
+    annual long short special different another several many quick similar certain particular
 """)
 _NO_MODIFIERS = lexicon.STOPWORDS | lexicon.ADVERBS | lexicon.FINITE | lexicon.COMMANDS | _LOOSE
 _ATTRIBUTES = canons(lexicon.ATTRIBUTES)
@@ -43,7 +44,8 @@ def topics(text: str) -> list[str]:
         kept: list[str] = []
         for word in reversed(before):
             lower = word.lower()
-            if lower in _NO_MODIFIERS or is_gerund(lower) or is_past(lower):
+            in_name = bool(kept) and kept[0][0].isupper() and word[0].isupper() and lower in _LOOSE  # New Yorker
+            if not in_name and (lower in _NO_MODIFIERS or is_gerund(lower) or is_past(lower)):
                 break
             kept.insert(0, word)
         link = (match["link"] or "") if (match["link"] or "").split()[-1:] != ["I"] else ""
