@@ -281,7 +281,7 @@ async def test_a_question_is_found_where_nothing_else_is(idle: AsyncMemory):
 async def test_a_turn_that_is_forgotten_but_not_deleted_yet_is_not_found(idle: AsyncMemory):
     alice = idle.user("alice")
     await alice.thread("home").add("user", SAID)
-    await bury(idle.runtime.store, "alice", [of_words("alice", SAID, now(), "forgotten", None, "")])
+    await bury(idle.runtime.store, "alice", [of_words("alice", SAID, now(), None, "")])
     assert await texts(alice, "plumber") == []
 
 

@@ -69,9 +69,9 @@ async def test_what_is_known_as_a_fact_gets_its_kind_and_data_as_a_new_version()
         ({"kind": "invoice", "data": DATA | {"amount": "1200"}}, "data.amount does not fit the schema: type"),
         ({"kind": "invoice", "data": [1]}, "data"),
         ({"kind": "invoice", "data": DATA | {"customer": "x" * 9000}}, "more than 8000 bytes"),
-        ({"kind": "promise", "data": DATA}, "the kind 'promise' has none"),
-        ({"data": DATA}, "the kind 'fact' has none"),
-        ({"type": "procedural", "data": DATA}, "a memory that is no fact has none"),
+        ({"kind": "promise", "data": DATA}, "the kind 'promise' takes no data"),
+        ({"data": DATA}, "the kind 'fact' takes no data"),
+        ({"type": "procedural", "data": DATA}, "a memory that is no fact takes no data"),
     ],
 )
 async def test_a_kind_or_data_that_does_not_fit_is_named_and_nothing_is_written(given: dict[str, Any], why: str):
@@ -91,7 +91,7 @@ async def test_a_group_has_kinds_of_its_own_and_a_usual_memory_takes_no_data():
         with pytest.raises(InvalidInput, match="'invoice' is unknown"):
             await memory.user("ada").remember(SENT, kind="invoice", data=DATA)
         fact = await memory.user("ada").remember("Likes tea")
-        with pytest.raises(InvalidInput, match="the kind 'fact' has none"):
+        with pytest.raises(InvalidInput, match="the kind 'fact' takes no data"):
             await memory.user("ada").update(fact.id, data=DATA)
         with pytest.raises(InvalidInput, match=r"'invoice'.*amount"):
             await memory.group("sales").update(made.id, data={"customer": "Contoso", "amount": None})

@@ -92,7 +92,7 @@ async def test_a_reply_goes_with_the_question_that_is_forgotten(memory: AsyncMem
 
 async def test_a_question_that_was_forgotten_is_not_carried_by_a_later_reply(memory: AsyncMemory):
     await talk(memory, ("agent", ASKED))
-    tombstone = of_words("ann", ASKED, DAY + timedelta(hours=1), "forgotten", None, "")
+    tombstone = of_words("ann", ASKED, DAY + timedelta(hours=1), None, "")
     await bury(memory.runtime.store, "ann", [tombstone])
     chat = memory.user("ann").thread("t")
     await chat.add("user", "go for it please", created_at=DAY + timedelta(minutes=1))
