@@ -291,6 +291,7 @@ def test_a_time_is_not_taken_for_a_colon_before_a_text_to_work_on() -> None:
         ("My phone is a Pixel 7, which case should I buy?", "My phone is a Pixel 7"),
         ("My commute takes 35 minutes each way, any podcasts to fill it?", "My commute takes 35 minutes each way"),
         ("I'm allergic to latex, by the way, so which gloves work?", "I'm allergic to latex"),
+        ("I prefer window seats, which side has the better view?", "I prefer window seats"),
         ("I have a cat named Momo and was wondering if she can eat tuna.", "I have a cat named Momo"),
         ("I live in Porto, can you recommend a bakery", "I live in Porto"),
         ("My sister lives in Porto, does she?", None),
@@ -313,8 +314,15 @@ def test_what_is_told_before_a_question_is_kept_without_it(text: str, told: str 
         ("I've been trying to wake up at 6:15 before work.", "context"),
         ("As a teacher with two kids, I don't have much time to cook.", "fact"),
         ("As for me, I have an exam tomorrow.", "fact"),
+        ("I've already visited 14 national parks.", "fact"),
+        ("I lost about 10 pounds since I cut out soda.", "fact"),
+        ("My brother-in-law Pete gave me his old drill, a Bosch.", "fact"),
+        ("I'm trying to cut down on sugar because my doctor said I'm prediabetic.", "context"),
+        ("I never learned to swim.", "fact"),
         ("Please call me Sam.", "requirement"),
         ("Call me Dr. Osei, please.", "requirement"),
+        ("I'd like to be called Sam, not Samuel.", "requirement"),
+        ("I'm searching for a new job in marketing.", "context"),
     ],
 )
 def test_what_people_mention_in_passing_is_kept(text: str, kind: str) -> None:
@@ -332,6 +340,7 @@ def test_what_people_mention_in_passing_is_kept(text: str, kind: str) -> None:
         "I want to make sure the Kyoto trip in May works.",
         "I've been trying to find the bug.",
         "As a starter, we had soup.",
+        "Since I was 17 or so.",
         "Please call me back.",
     ],
 )

@@ -12,7 +12,10 @@ from agent_memory.text.patterns import either, linear
 
 _NOT = "(?:do not|don't|dont|never)"
 _PLEASE = r"(?:(?:please|pls|and|also|oh|but|just|only|one thing[:,]|one more thing[:,]),? )*"
-_CALL_ME = rf"^{_PLEASE}call me (?:(?:dr|prof|professor|mrs?|ms)\.? )?\p{{L}}+(?:,? please)?$"
+_CALL_ME = (
+    rf"^{_PLEASE}call me (?:(?:dr|prof|professor|mrs?|ms)\.? )?\p{{L}}+(?:,? please)?$"
+    r"|^i(?:'d| would) like to be called \p{L}"
+)
 _UNITS = r"metric imperial celsius fahrenheit kilomet\w+ kilos? miles euros? dollars british american 24-hour"
 _WAY = either("e-?mails? texts? sms phone calls? chat letters?")
 _EXCHANGED = either("ask give send paste write answer explain show list share post reply suggest draft")

@@ -108,9 +108,9 @@ _PREFERENCE = bounded(
 )
 _PASSING_KIND = either(r"""
     planning plan_to working_on currently at_the_moment right_now these_days trying_to preparing looking_(?:for|into|to)
-    going_to about_to wants?_to need_to thinking_(?:of|about) getting_ready hop(?:ing|e)_to saving_(?:up|for)
-    training_for studying_for waiting_(?:for|on) will_be (?:i|we)_will learning upcoming need_(?:a|an|some)
-    (?:am|are)_(?:building|migrating|using|writing)
+    searching_for going_to about_to wants?_to need_to thinking_(?:of|about) getting_ready hop(?:ing|e)_to
+    saving_(?:up|for) training_for studying_for waiting_(?:for|on) will_be (?:i|we)_will learning upcoming
+    need_(?:a|an|some) (?:am|are)_(?:building|migrating|using|writing)
 """)
 _CONTEXT = bounded(rf"\b{_PASSING_KIND}\b", re.I)
 _NAME = linear(

@@ -190,12 +190,13 @@ WEAK_VERBS = words("""
 """Verbs of mind and speech; what follows them may be worth keeping, they are not."""
 
 KIN = words("""
-    mother mom mum dad father parents brother sister siblings son daughter sons daughters kid kids child children baby
-    wife husband partner spouse fiance fiancé fiancee fiancée girlfriend boyfriend grandmother grandma grandfather
-    grandpa granny nana gran aunt uncle cousin niece nephew stepmother stepfather stepson stepdaughter mother-in-law
-    father-in-law in-laws family friend friends neighbour neighbor colleague coworker co-worker cofounder boss manager
-    mentor roommate flatmate housemate dog cat puppy kitten horse rabbit hamster parrot pet team ex twin twins landlord
-    teacher doctor dentist therapist coach supervisor vet accountant lawyer
+    mother mom mum dad father parents brother sister siblings son daughter sons daughters kid kids child children
+    baby wife husband partner spouse fiance fiancé fiancee fiancée girlfriend boyfriend grandmother grandma
+    grandfather grandpa granny nana gran aunt uncle cousin niece nephew stepmother stepfather stepson stepdaughter
+    mother-in-law father-in-law brother-in-law sister-in-law son-in-law daughter-in-law in-laws family friend
+    friends neighbour neighbor colleague coworker co-worker cofounder boss manager mentor roommate flatmate
+    housemate dog cat puppy kitten horse rabbit hamster parrot pet team ex twin twins landlord teacher doctor
+    dentist therapist coach supervisor vet accountant lawyer
 """)
 """Who and what is spoken of as one's own."""
 MANY_KIN = words(

@@ -22,8 +22,8 @@ from agent_memory.text.patterns import bounded, either, plain_words
 _FIRST_PERSON = bounded(r"\b(?:i|me|my|mine|we|us|our|myself|ourselves)\b", re.I)
 _VITAL_WORDS = lexicon.IMPORTANT["health"] - {"doctor", "hospital", "depression", "anxiety", "injury"}
 VITAL = bounded(
-    rf"\b(?:{plain_words(_VITAL_WORDS)}|allerg\w+|intoleran\w+|inhaler|hard of hearing|mg|statins?|seasick|carsick"
-    r"|migraines?|diet(?! (?:coke|soda|drinks?)\b))\b",
+    rf"\b(?:{plain_words(_VITAL_WORDS)}|allerg\w+|intoleran\w+|inhaler|hard of hearing|pre-?diabet\w+|mg|statins?"
+    r"|seasick|carsick|migraines?|diet(?! (?:coke|soda|drinks?)\b))\b",
     re.I,
 )
 _CALENDAR = lexicon.WEEKDAYS - {"sat", "sun"} | {month for month in lexicon.MONTHS if len(month) > 3}
@@ -73,6 +73,7 @@ _IDENTITY = bounded(
     r"|not (?:an? )?(?:married|single|vegetarian|vegan|religious|allergic))"
     rf"|^(?:as|being) an? (?:[\w-]+ ){{0,2}}(?!matter|reminder|starter)[\w-]*{lexicon.ROLE_ENDING}"
     r"(?: [^,]{2,50})?, (?:i|we)\b"
+    r"|^(?:i|we) never learn(?:ed|t) to [a-z]+"
     r"|^(?:i|we) am (?:scared|afraid|terrified|fond) of\b"
     r"|^(?:i|we) (?:just |recently )?got (?:married|divorced|engaged|promoted|fired|laid off)\b(?! in\b)"
     r"|^(?:i|we) (?:grew up|was born|were born|come from|am from)\b|^(?:i am |i )?\d{1,2} years old\b|^i am \d{2}\b",
@@ -94,8 +95,9 @@ _HABIT = bounded(
     re.I,
 )
 _PURSUED = bounded(
-    r"\b(?:planning to|working on|looking for|learning|training for|studying|preparing|saving (?:up )?for|researching"
-    r"|building|migrating|writing|moving to|have been trying to(?! (?:figure|get|find|understand|decide|fix|solve)))\b",
+    r"\b(?:planning to|working on|(?:looking|searching) for|learning|training for|studying|preparing|saving (?:up )?for"
+    r"|researching|building|migrating|writing|moving to"
+    r"|have been trying to(?! (?:figure|get|find|understand|decide|fix|solve)))\b",
     re.I,
 )
 _USING = bounded(
@@ -105,6 +107,8 @@ _USING = bounded(
     r"|^(?:i|we) (?:have )?(?:switched|migrated|moved|went|replaced|dropped|ditched)\b.*\b(?:from|to|with|back|for)\b",
     re.I,
 )
+_SO_FAR = bounded(r"\balready\b.*\d|\w since (?:i|we)\b", re.I)
+"""A count that goes on, or what is so since something else is."""
 _CODE = bounded(
     r"\b[a-z]+_[a-z_]+\b|\w\(\)|(?:^|\s)/\w|\b\w+\.(?:py|js|ts|go|rs|java|cpp|rb|sh|sql|json|ya?ml|html|css)\b", re.I
 )
@@ -286,7 +290,14 @@ def _is_told(plain: str, clause: Clause, kind: FactKind, concrete: list[str], *,
     # What happened at no time that anybody named is an anecdote, whatever figures are in it.
     over = clause.time == "past" or clause.perfect
     just = clause.verb not in _LASTING and "just" in plain.lower().split()[:3] and len(concrete) <= _LEAST_EVENT
-    told = not over or dated or (named and not (of_thing or just)) or changing or "used to" in plain
+    told = (
+        not over
+        or dated
+        or (named and not (of_thing or just))
+        or changing
+        or "used to" in plain
+        or _SO_FAR.search(plain) is not None
+    )
     if of_thing:
         tells = clause.owner != "it" and told and bool(clause.verb and particular and concrete)
         return tells and _is_known(clause, changing=changing, dated=dated, telling=telling)

@@ -74,8 +74,8 @@ _ASKED_TAIL = bounded(
     rf"{either('can could would will do does did is am are was should may has have what how when where why any')}"
     r"\b(?! (?:i|you|he|she|it|we|they)\?$)[^.]*\?$"
     # not "…, which is 60% of my goal"
-    rf"|so which\b[^.]*\?$|which (?!{either('i we you he she it they is are was were has have')}\b)"
-    r"(?:\w+ ){1,3}(?:do|does|should|is|are|can)\b[^.]*\?$"
+    rf"|so which\b[^.]*\?$|which (?!{either('i we you he she it they my our the is are was were has have')}\b)"
+    r"(?:\w+ ){1,3}(?:do|does|should|would|is|are|has|have|can)\b[^.]*\?$"
     r"|(?:can|could|would|will|do) you\b[^.]*$)"
     r"|,?\s+(?:and|but|so) (?:(?:i|we) )?(?:am|are|was|were|have been)(?: just| also)? wondering\b.*$",
     re.I,
