@@ -339,6 +339,7 @@ def test_what_people_mention_in_passing_is_kept(text: str, kind: str) -> None:
         "I'm considering visiting Kyoto in May.",
         "I want to make sure the Kyoto trip in May works.",
         "I've been trying to find the bug.",
+        "I've been trying to run the script.",
         "As a starter, we had soup.",
         "Since I was 17 or so.",
         "Please call me back.",

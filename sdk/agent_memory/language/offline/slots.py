@@ -97,7 +97,7 @@ _HABIT = bounded(
 _PURSUED = bounded(
     r"\b(?:planning to|working on|(?:looking|searching) for|learning|training for|studying|preparing|saving (?:up )?for"
     r"|researching|building|migrating|writing|moving to"
-    r"|have been trying to(?! (?:figure|get|find|understand|decide|fix|solve)))\b",
+    r"|have been trying to(?! (?:figure|get|find|understand|decide|fix|solve|[a-z]+ (?:the|this|that))\b))\b",
     re.I,
 )
 _USING = bounded(
