@@ -14,7 +14,7 @@ DAY = datetime(2026, 3, 1, tzinfo=UTC)
 FACT = "I like sci-fi films."
 
 
-def shown(said: str, *, fact_first: bool) -> list[str]:
+def shown(said: str, *, fact_first: bool, asked: str = "Which sci-fi films?") -> list[str]:
     """The ids in a context for a fact and its turn."""
     turn = Turn(id="t1", user_id="u", thread_id="t", role="user", content=said, created_at=DAY)
     fact = Memory(
@@ -27,7 +27,7 @@ def shown(said: str, *, fact_first: bool) -> list[str]:
         Hit(memory=one, score=score, similarity=0.6, relevance=score)
         for one, score in zip(best_first, (0.9, 0.5), strict=True)
     ]
-    wanted = Wanted("Which sci-fi films?", 650, 10, None, "sections", RecallSettings(), "hashed")
+    wanted = Wanted(asked, 650, 10, None, "sections", RecallSettings(), "hashed")
     context = compose(Parts(hits=hits), wanted, TiktokenCounter())
     return ["turn" if item.get("kind") == "chunk" else item["id"] for item in context.used]
 
@@ -46,3 +46,9 @@ def test_a_turn_below_its_fact_is_shown_if_it_says_much_more(said: str, of_both:
 
 def test_a_fact_below_its_turn_is_not_shown():
     assert shown(f"{FACT} You could go and see The Wandering Earth.", fact_first=False) == ["turn"]
+
+
+def test_a_turn_takes_the_place_of_its_fact_if_it_has_more_of_the_question():
+    said = f"{FACT} My cinema has sofas."
+    assert shown(said, fact_first=True) == ["fact"]
+    assert shown(said, fact_first=True, asked="Which films, and in which cinema?") == ["turn"]

@@ -133,7 +133,7 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
     if is_guess:
         best = worth_showing(found, query, 0.0, wanted.limit, calibration, _longest(wanted), past=past)[:NEAREST]
     best = [*parts.standing, *_with_conditions(parts.conditions, best, found)]
-    once = _without_repeats(best)
+    once = _without_repeats(best, query_terms(query))
     near = [hit for hit in once if hit.memory.id not in standing][: wanted.limit]
     newer = {} if past else _newer(found, near)
     shown = with_added(near, found, newer)[: wanted.limit]
@@ -238,23 +238,28 @@ def _why_empty(context: Context, parts: Parts) -> str | None:
     return "memory did not answer" if parts.degraded else "nothing is known that would help"
 
 
-def _without_repeats(best_first: Sequence[Hit]) -> list[Hit]:
-    """The hits without each fact that a turn above it says, and without each turn that facts above it say."""
+def _without_repeats(best_first: Sequence[Hit], terms: Sequence[str] = ()) -> list[Hit]:
+    """The hits without each fact that a turn above it says, and without each turn that facts above it say.
+
+    A turn that has more of the words asked for, `terms`, takes the place of those facts.
+    """
+    asked = set(words(" ".join(terms)))
     chunks: dict[tuple[str, str, str], set[str]] = {}
     facts: dict[tuple[str, str, str], set[str]] = {}
-    kept = []
+    kept: list[Hit] = []
     for hit in best_first:
         memory = hit.memory
         turns = {(memory.user_id, memory.thread_id, turn) for turn in memory.source_turn_ids}
+        own = set(words(spoken(memory) if memory.kind == "chunk" else memory.content))
         if memory.kind == "chunk":
-            own = set(words(spoken(memory)))
             repeated = set().union(*(facts.get(turn, ()) for turn in turns))
             if repeated and len(own & repeated) >= _REPEATED * len(own):
-                continue
+                if own & asked <= repeated:
+                    continue
+                kept = [one for one in kept if not _says(own, one.memory, turns)]
             for turn in turns:
                 chunks.setdefault(turn, set()).update(own)
         else:
-            own = set(words(memory.content))
             said = set().union(*(chunks[turn] for turn in turns if turn in chunks))
             if len(own & said) >= _SAME_WORDS * len(own):
                 continue
@@ -262,6 +267,14 @@ def _without_repeats(best_first: Sequence[Hit]) -> list[Hit]:
                 facts.setdefault(turn, set()).update(own)
         kept.append(hit)
     return kept
+
+
+def _says(turn: Set[str], fact: Memory, turns: Set[tuple[str, str, str]]) -> bool:
+    """Whether the words of a turn, one of `turns`, are those of a fact that comes from it."""
+    if fact.kind == "chunk" or turns.isdisjoint((fact.user_id, fact.thread_id, one) for one in fact.source_turn_ids):
+        return False
+    own = set(words(fact.content))
+    return len(own & turn) >= _SAME_WORDS * len(own)
 
 
 def _with_conditions(conditions: Sequence[Hit], best: Sequence[Hit], found: Sequence[Hit]) -> list[Hit]:
