@@ -155,7 +155,9 @@ async def test_a_request_that_is_off_gets_an_empty_context_and_a_limit_of_none_i
 
 
 async def test_settings_change_under_their_etag(http: httpx.AsyncClient):
-    first = await http.patch("/v1/settings", json={"deny_categories": ["health"]})
+    never_set = {"if-match": (await http.get("/v1/settings")).headers["etag"]}
+    first = await http.patch("/v1/settings", json={"deny_categories": ["health"]}, headers=never_set)
+    assert (await http.patch("/v1/settings", json={"auto_store": False}, headers=never_set)).status_code == 409
     assert first.json()["deny_categories"] == ["health"]
     read = await http.get("/v1/settings")
     assert read.headers["etag"] == first.headers["etag"]

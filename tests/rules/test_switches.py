@@ -194,8 +194,11 @@ async def test_settings_are_changed_under_their_etag(told: AsyncMemory):
     alice = told.user("alice")
     with pytest.raises(Conflict):
         await alice.update_settings(enabled=False, if_match="there-is-none")
-    first = await alice.update_settings(deny_categories=["Health ", "health"])
+    unset = await alice.settings()
+    first = await alice.update_settings(deny_categories=["Health ", "health"], if_match=unset.etag)
     assert first.deny_categories == ["health"]
+    with pytest.raises(Conflict):
+        await alice.update_settings(enabled=False, if_match=unset.etag)
     second = await alice.update_settings(enabled=False, if_match=first.etag)
     assert (second.enabled, second.deny_categories) == (False, ["health"])
     with pytest.raises(Conflict):

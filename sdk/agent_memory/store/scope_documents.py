@@ -70,6 +70,8 @@ async def known_document(store: Store, user_id: str, thread_id: str | None = Non
     return await store.known.settings.get(key, lambda: read_document(store, user_id, thread_id))
 
 
+NEVER_SET = '"never-set"'
+"""The ETag of settings that were never set, so that the first change can depend on it, too."""
 _STORED = [name for name in ScopeSettings.model_fields if name not in ("off_by", "etag")]
 
 
@@ -81,7 +83,11 @@ def says_something(document: Document) -> bool:
 def scope_settings(document: Mapping[str, Any]) -> ScopeSettings:
     """The settings in a document, with defaults for those it lacks."""
     fields = {name: document[name] for name in _STORED if name in document}
-    return ScopeSettings.model_validate(fields | {"etag": document.get("_etag")})
+    return ScopeSettings.model_validate(fields | {"etag": _etag(document)})
+
+
+def _etag(document: Mapping[str, Any]) -> str:
+    return str(document.get("_etag", NEVER_SET))
 
 
 async def change_settings(
@@ -99,7 +105,7 @@ async def change_settings(
             raise InvalidInput("too many threads are off: delete some, or switch memory off for the user")
 
     def change(document: Document) -> Document:
-        if if_match is not None and document.get("_etag") != if_match:
+        if if_match is not None and _etag(document) != if_match:
             raise Conflict("the settings have changed: read them again")
         return document | {"type": "settings"} | changes | {"updated_at": iso(now())}
 
