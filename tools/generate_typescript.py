@@ -149,7 +149,7 @@ def _declared(name: str, schema: Schema, whole: frozenset[str] | None, *, given:
         name: Its name.
         schema: The schema.
         whole: The fields that are always present; None for those that the schema requires.
-        given: Whether it is only used as input. A time may then be a `Date`, a list read-only, a field undefined.
+        given: Whether it is only used as input. A time may then be a `Date`, a list read-only.
     """
     about = _comment(schema.get("description"), "")
     if "properties" not in schema:
@@ -159,8 +159,8 @@ def _declared(name: str, schema: Schema, whole: frozenset[str] | None, *, given:
     for field, value in schema["properties"].items():
         kind = _type(value, given=given)
         if field not in required:
-            kind = f"{kind} | undefined" if given else kind
-            field = f"{field}?"
+            # What may be left out may be undefined, too: `exactOptionalPropertyTypes` tells these apart.
+            kind, field = f"{kind} | undefined", f"{field}?"
         lines.append(f"{_comment(value.get('description'), '  ')}  {field}: {kind};\n")
     return f"{about}export interface {name} {{\n{''.join(lines)}}}\n"
 

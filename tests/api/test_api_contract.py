@@ -155,6 +155,15 @@ async def test_the_document_says_everything_and_no_vector(memory: AsyncMemory):
     assert {name for name in fields if "embedding" in name or "vector" in name} == {"embedding_model"}
 
 
+async def test_the_document_requires_the_type_of_a_part_as_a_request_does(http: httpx.AsyncClient):
+    schemas = (await http.get("/openapi.json")).json()["components"]["schemas"]
+    parts = [schema for name, schema in schemas.items() if name.endswith("Part") and "type" in schema["properties"]]
+    assert len(parts) == 5
+    assert all("type" in schema["required"] for schema in parts)
+    untyped = {"turns": [{"role": "user", "parts": [{"text": "What is it?"}]}]}
+    assert (await http.post("/v1/threads/t1/turns", json=untyped)).status_code == 400
+
+
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: f"{endpoint.scope}.{endpoint.name}")
 def test_the_document_names_the_errors_that_a_method_says_it_raises(endpoint: Endpoint):
     """The table declares them; the docstring is what callers of the library read."""

@@ -174,7 +174,7 @@ export interface CustomKind {
   /** Which facts are of this kind. The model reads it. */
   description: string;
   /** The JSON schema of such a memory's `data`, an object; without it, no data. */
-  data_schema?: { [name: string]: unknown } | null;
+  data_schema?: { [name: string]: unknown } | null | undefined;
 }
 
 /**
@@ -296,10 +296,10 @@ export interface ExportPart {
 /** What to extract in addition to the usual. The operator sets it; the model gets it apart from users' words. */
 export interface Extraction {
   /** What to remember and what not, as text for the model. */
-  instructions?: string | null;
-  kinds?: CustomKind[];
+  instructions?: string | null | undefined;
+  kinds?: CustomKind[] | undefined;
   /** Tags to give to memories, with the meaning of each. */
-  categories?: { [name: string]: unknown };
+  categories?: { [name: string]: unknown } | undefined;
 }
 
 /** The custom extraction; null if none is set. */
@@ -311,14 +311,14 @@ export interface ExtractionChoice {
 
 /** A reference to a file. Search finds its name and its text; nothing opens the file. */
 export interface FilePart {
-  type?: "file";
-  url?: string | null;
+  type: "file";
+  url?: string | null | undefined;
   /** Its id at a service. */
-  file_id?: string | null;
-  mime_type?: string | null;
-  name?: string | null;
+  file_id?: string | null | undefined;
+  mime_type?: string | null | undefined;
+  name?: string | null | undefined;
   /** The text of the file, if you have it. */
-  text?: string | null;
+  text?: string | null | undefined;
 }
 
 /**
@@ -476,14 +476,14 @@ export interface Hit {
 
 /** A reference to an image. Search finds its description; nothing opens the image. */
 export interface ImagePart {
-  type?: "image";
-  url?: string | null;
+  type: "image";
+  url?: string | null | undefined;
   /** Its id at a service. */
-  file_id?: string | null;
-  mime_type?: string | null;
-  name?: string | null;
+  file_id?: string | null | undefined;
+  mime_type?: string | null | undefined;
+  name?: string | null | undefined;
   /** What it shows, if you know it. */
-  description?: string | null;
+  description?: string | null | undefined;
 }
 
 /** What an import did, counted by type of line: turn, memory, summary, state, user_summary, settings. */
@@ -645,18 +645,18 @@ export interface ProcessQuery {
 /** What one run of a processing workflow did. */
 export interface ProcessResult {
   step: string;
-  turns?: number;
-  created?: number;
-  superseded?: number;
-  exact_dedup_skipped?: number;
+  turns?: number | undefined;
+  created?: number | undefined;
+  superseded?: number | undefined;
+  exact_dedup_skipped?: number | undefined;
   /** Why items of a model's answer were dropped. */
-  rejected?: string[];
+  rejected?: string[] | undefined;
   /** Figures of the step; a reconciliation has kept, merged and contradicted. */
-  counts?: { [name: string]: number };
-  dead_letters?: number;
+  counts?: { [name: string]: number } | undefined;
+  dead_letters?: number | undefined;
   /** Why it did not run: a switch is off. */
-  skipped_reason?: string | null;
-  usage?: Usage;
+  skipped_reason?: string | null | undefined;
+  usage?: Usage | undefined;
 }
 
 /** A run of a step. */
@@ -665,10 +665,10 @@ export interface ProcessRun {
   step: string;
   /** running, completed, failed or terminated */
   status: string;
-  result?: ProcessResult | null;
-  error?: string | null;
+  result?: ProcessResult | null | undefined;
+  error?: string | null | undefined;
   /** The code of the error. */
-  code?: string | null;
+  code?: string | null | undefined;
 }
 
 /**
@@ -938,7 +938,7 @@ export interface TextIs {
 
 /** Text. */
 export interface TextPart {
-  type?: "text";
+  type: "text";
   text: string;
 }
 
@@ -1069,20 +1069,20 @@ export interface TimeIs {
 
 /** The call of a tool. */
 export interface ToolCallPart {
-  type?: "tool_call";
+  type: "tool_call";
   name: string;
-  id?: string | null;
+  id?: string | null | undefined;
   /** The arguments, as an object or as JSON text. */
-  args?: { [name: string]: unknown } | string;
+  args?: { [name: string]: unknown } | string | undefined;
 }
 
 /** What a tool returned. */
 export interface ToolResultPart {
-  type?: "tool_result";
+  type: "tool_result";
   content: string;
-  tool_call_id?: string | null;
-  name?: string | null;
-  is_error?: boolean;
+  tool_call_id?: string | null | undefined;
+  name?: string | null | undefined;
+  is_error?: boolean | undefined;
 }
 
 /** One stored message. Turns never change. */
@@ -1185,13 +1185,13 @@ export interface UpdateSettingsRequest {
 
 /** The cost of a piece of work. `cached_tokens` are the `input_tokens` that came from the provider's cache. */
 export interface Usage {
-  model_calls?: number;
-  input_tokens?: number;
-  cached_tokens?: number;
-  output_tokens?: number;
-  embedded_texts?: number;
-  embedded_tokens?: number;
-  request_units?: number;
+  model_calls?: number | undefined;
+  input_tokens?: number | undefined;
+  cached_tokens?: number | undefined;
+  output_tokens?: number | undefined;
+  embedded_texts?: number | undefined;
+  embedded_tokens?: number | undefined;
+  request_units?: number | undefined;
 }
 
 /** What is known about a user across all threads. */

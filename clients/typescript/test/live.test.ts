@@ -97,6 +97,8 @@ test("nothing happens for a request with a field that the API does not have", as
   await assert.rejects(dave.forget({ id: kept.id, dryRun: true }), InvalidInput);
   // @ts-expect-error there is no such role
   await assert.rejects(dave.thread("t").add("boss", "Hello"), InvalidInput);
+  // @ts-expect-error a part says its type
+  await assert.rejects(dave.thread("t").addMany([{ role: "user", parts: [{ text: "Hello" }] }]), InvalidInput);
   await assert.rejects(dave.forget({}), InvalidInput);
   assert.equal((await dave.get(kept.id)).id, kept.id);
 });
@@ -129,7 +131,9 @@ test("the newest turn is taken back, and a conversation deleted", async () => {
 
 test("settings change only if nobody else changed them", async () => {
   const grace = memory.user("grace");
-  const read = await grace.updateSettings({ enabled: true });
+  const unset = await grace.settings();
+  const read = await grace.updateSettings({ enabled: true, ifMatch: unset.etag! });
+  await assert.rejects(grace.updateSettings({ enabled: false, ifMatch: unset.etag! }), Conflict);
   await grace.updateSettings({ deny_categories: ["health"], ifMatch: read.etag! });
   await assert.rejects(grace.updateSettings({ enabled: false, ifMatch: read.etag! }), (error) => {
     return error instanceof Conflict && error.status === 409;

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from agent_memory.models.base import Model
 
@@ -43,14 +43,23 @@ Url = Annotated[str, AfterValidator(_url)]
 Short = Annotated[str, Field(max_length=255)]
 
 
-class TextPart(Model):
+def _require_type(schema: dict[str, Any]) -> None:
+    # In Python the class says it. JSON has to, and every answer does.
+    schema["required"] = ["type", *schema.get("required", ())]
+
+
+class _Part(Model):
+    model_config = ConfigDict(json_schema_extra=_require_type)
+
+
+class TextPart(_Part):
     """Text."""
 
     type: Literal["text"] = "text"
     text: str
 
 
-class ImagePart(Model):
+class ImagePart(_Part):
     """A reference to an image. Search finds its description; nothing opens the image."""
 
     type: Literal["image"] = "image"
@@ -61,7 +70,7 @@ class ImagePart(Model):
     description: str | None = Field(default=None, max_length=10_000, description="What it shows, if you know it.")
 
 
-class FilePart(Model):
+class FilePart(_Part):
     """A reference to a file. Search finds its name and its text; nothing opens the file."""
 
     type: Literal["file"] = "file"
@@ -72,7 +81,7 @@ class FilePart(Model):
     text: str | None = Field(default=None, description="The text of the file, if you have it.")
 
 
-class ToolCallPart(Model):
+class ToolCallPart(_Part):
     """The call of a tool."""
 
     type: Literal["tool_call"] = "tool_call"
@@ -81,7 +90,7 @@ class ToolCallPart(Model):
     args: dict[str, Any] | str = Field(default_factory=dict, description="The arguments, as an object or as JSON text.")
 
 
-class ToolResultPart(Model):
+class ToolResultPart(_Part):
     """What a tool returned."""
 
     type: Literal["tool_result"] = "tool_result"
