@@ -1,4 +1,5 @@
-import { AgentMemoryError, ConfigurationError, StoreUnavailable, errorOf } from "./errors.js";
+import { AgentMemoryError, ConfigurationError, StoreUnavailable, errorOf, invalid } from "./errors.js";
+import { jsonOf } from "./json.js";
 
 /** What every call takes. */
 export interface CallOptions {
@@ -57,6 +58,8 @@ interface Request {
 const TIMEOUT_MS = 60_000;
 /** Node's `fetch` waits no longer for the beginning of an answer. */
 const WORK_TIMEOUT_MS = 300_000;
+/** A timer of Node that is to wait longer does not wait at all. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 const RETRIES = 3;
 const FIRST_WAIT_MS = 250;
 /** A server that wants to be left alone for longer is given up on at once. */
@@ -73,7 +76,8 @@ export class Http {
   private readonly base: string;
 
   constructor(private readonly options: ClientOptions) {
-    if (!/^https?:\/\/[^/]/.test(options.url) || !URL.canParse(options.url)) {
+    // After a `?` or a `#` a path would be lost, and every request would get the answer of another one.
+    if (!/^https?:\/\/[^/?#]+[^?#]*$/.test(options.url) || !URL.canParse(options.url)) {
       throw new ConfigurationError("configuration", `${JSON.stringify(options.url)} is no URL of a server`);
     }
     this.base = options.url.replace(/\/+$/, "");
@@ -86,14 +90,14 @@ export class Http {
     if (key !== undefined) headers["idempotency-key"] = key;
     if (asked.body !== undefined) headers["content-type"] = "application/json";
     if (asked.lines !== undefined) headers["content-type"] = "application/x-ndjson";
-    const body = asked.body === undefined ? (asked.lines ?? null) : JSON.stringify(asked.body);
+    const body = asked.body === undefined ? (asked.lines ?? null) : jsonOf(asked.body);
     const url = this.base + asked.path + queryOf(asked.query);
     const retries = call.retries ?? this.options.retries ?? RETRIES;
     for (let attempt = 0; ; attempt++) {
       try {
         return (await this.once(url, { method: asked.verb, headers, body }, call)) as Answer;
       } catch (error) {
-        if (!(error instanceof AgentMemoryError) || !isRepeated(error) || attempt >= retries) throw error;
+        if (!(error instanceof AgentMemoryError) || !isRepeated(error) || !(attempt < retries)) throw error;
         const backoff = FIRST_WAIT_MS * 2 ** attempt * (0.5 + Math.random());
         const wait = error.retryAfter === undefined ? backoff : error.retryAfter * 1000;
         if (wait > LONGEST_WAIT_MS) throw error;
@@ -102,14 +106,14 @@ export class Http {
     }
   }
 
-  /** The lines of an answer as they arrive. The request is sent once. */
-  async *lines(asked: Asked, call: CallOptions = {}): AsyncGenerator<string, void> {
+  /** The JSON of each line of an answer as it arrives. The request is sent once. */
+  async *lines(asked: Asked, call: CallOptions = {}): AsyncGenerator<unknown, void> {
     call.signal?.throwIfAborted();
     const given = { accept: "application/x-ndjson", "content-type": "application/json", ...asked.headers };
     const headers = await this.withCredentials(given);
-    const timeout = AbortSignal.timeout(call.timeoutMs ?? this.options.timeoutMs ?? TIMEOUT_MS);
+    const timeout = AbortSignal.timeout(this.limitOf(call));
     const signal = call.signal === undefined ? timeout : AbortSignal.any([call.signal, timeout]);
-    const body = JSON.stringify(asked.body);
+    const body = jsonOf(asked.body);
     const decoder = new TextDecoder();
     let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
     try {
@@ -122,7 +126,7 @@ export class Http {
         if (done) return;
         const parts = (rest + decoder.decode(value, { stream: true })).split("\n");
         rest = parts.pop()!;
-        yield* parts;
+        for (const part of parts) yield parsed(part, answer.status);
       }
     } catch (cause) {
       call.signal?.throwIfAborted();
@@ -137,7 +141,7 @@ export class Http {
   private async once(url: string, request: Request, call: CallOptions): Promise<unknown> {
     call.signal?.throwIfAborted();
     const headers = await this.withCredentials(request.headers);
-    const milliseconds = call.timeoutMs ?? this.options.timeoutMs ?? TIMEOUT_MS;
+    const milliseconds = this.limitOf(call);
     const timeout = AbortSignal.timeout(milliseconds);
     const signal = call.signal === undefined ? timeout : AbortSignal.any([call.signal, timeout]);
     const send = this.options.fetch ?? fetch;
@@ -155,13 +159,19 @@ export class Http {
       throw new StoreUnavailable("store_unavailable", `${this.base} does not answer: ${why}`, facts);
     }
     if (!answer.ok) throw refusal(answer, content);
-    return content === "" ? undefined : parsed(content, answer.status);
+    return answer.status === 204 ? undefined : parsed(content, answer.status);
+  }
+
+  private limitOf(call: CallOptions): number {
+    const milliseconds = call.timeoutMs ?? this.options.timeoutMs ?? TIMEOUT_MS;
+    if (Number.isInteger(milliseconds) && milliseconds >= 0 && milliseconds <= LONGEST_TIMEOUT_MS) return milliseconds;
+    throw invalid(`timeoutMs must be a whole number of at most ${LONGEST_TIMEOUT_MS}, not ${milliseconds}`);
   }
 
   private async withCredentials(given: Record<string, string>): Promise<Headers> {
     const { credential, functionKey } = this.options;
-    const token = typeof credential === "function" ? await credential() : credential;
-    const headers = new Headers(given);
+    const token = typeof credential === "function" ? await askedFor(credential) : credential;
+    const headers = headersOf(given);
     try {
       if (functionKey !== undefined) headers.set("x-functions-key", functionKey);
       if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
@@ -172,6 +182,25 @@ export class Http {
       });
     }
     return headers;
+  }
+}
+
+async function askedFor(credential: () => string | Promise<string>): Promise<string> {
+  try {
+    return await credential();
+  } catch (cause) {
+    throw new ConfigurationError("configuration", `the function \`credential\` failed: ${reasonOf(cause)}`, {
+      hint: "see `cause`",
+      cause,
+    });
+  }
+}
+
+function headersOf(given: Record<string, string>): Headers {
+  try {
+    return new Headers(given);
+  } catch {
+    throw invalid("idempotencyKey and ifMatch must be texts that a header can carry: ASCII in one line");
   }
 }
 
@@ -206,8 +235,8 @@ function queryOf(query: object = {}): string {
 }
 
 function textOf(value: unknown): string {
-  if (value instanceof Date) return value.toJSON();
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  if (value instanceof Date) return JSON.parse(jsonOf(value)) as string;
+  return typeof value === "object" ? jsonOf(value) : String(value);
 }
 
 function parsed(content: string, status: number): unknown {

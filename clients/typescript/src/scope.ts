@@ -68,13 +68,17 @@ export abstract class Scope {
     const asked = { verb: "POST", path: "/v1/context/stream", headers: this.owner, body: { ...fields, ...fixed } } as const;
     try {
       for await (const line of this.http.lines(asked, { signal, timeoutMs })) {
-        const section = JSON.parse(line) as ContextSection;
+        const section = line as ContextSection;
         yield section;
         if (section.context !== null) return;
       }
-      throw new StoreUnavailable("store_unavailable", "the stream ended before the context arrived", { retryable: true
-    }); } catch (error) { if (!(error instanceof AgentMemoryError)) throw error; const context = { ...NO_CONTEXT,
-    degraded: [`memory: ${error.message}`] }; yield { name: "context", text: "", messages: [], used: [], context }; } }
+      throw new StoreUnavailable("store_unavailable", "the stream ended before the context arrived", { retryable: true });
+    } catch (error) {
+      if (!(error instanceof AgentMemoryError)) throw error;
+      const context = { ...NO_CONTEXT, degraded: [`memory: ${error.message}`] };
+      yield { name: "context", text: "", messages: [], used: [], context };
+    }
+  }
 
   /** Starts a run, and waits until it is done. */
   protected async run(path: string, given: CallOptions, fixed: object = {}): Promise<ProcessResult> {

@@ -1,5 +1,6 @@
 import type { CallOptions, Http, WriteOptions } from "./http.js";
 import { newTurnId, segment } from "./ids.js";
+import { jsonOf } from "./json.js";
 import { Listing, type ListingOptions } from "./listing.js";
 import { Scope } from "./scope.js";
 import type * as api from "./schema.js";
@@ -67,7 +68,7 @@ export class ThreadScope extends Scope {
   }
 
   /** The turns of the conversation, or the `last` ones, oldest first. */
-  async turns(options: { last?: number } & CallOptions = {}): Promise<api.Turn[]> {
+  async turns(options: { last?: number | undefined } & CallOptions = {}): Promise<api.Turn[]> {
     const { last, ...rest } = options;
     return (await this.turnsBackwards({ ...rest, limit: last }).toArray()).reverse();
   }
@@ -199,7 +200,7 @@ function partsOf(turns: api.TurnBody[]): api.TurnBody[][] {
   const parts: api.TurnBody[][] = [[]];
   let room = REQUEST_BYTES;
   for (const turn of turns) {
-    const size = new TextEncoder().encode(JSON.stringify(turn)).length;
+    const size = new TextEncoder().encode(jsonOf(turn)).length;
     if (parts.at(-1)!.length > 0 && (size > room || parts.at(-1)!.length === MOST_TURNS)) {
       parts.push([]);
       room = REQUEST_BYTES;

@@ -124,6 +124,8 @@ test("a server that stays away is given up on", async () => {
     assert.equal(seen.length, 4);
     await assert.rejects(memory.users({ retries: 1 }), StoreUnavailable);
     assert.equal(seen.length, 6);
+    await assert.rejects(memory.users({ retries: NaN }), StoreUnavailable);
+    assert.equal(seen.length, 7);
   });
   const nobody = new MemoryClient({ url: "http://127.0.0.1:9", retries: 0 });
   await assert.rejects(nobody.users(), (error) => {
@@ -172,11 +174,26 @@ test("a context is empty when the service fails, and says why", async () => {
     const context = await memory.user("a").thread("t").context("anything");
     assert.deepEqual([context.text, context.degraded], ["", ["memory: this is unauthenticated"]]);
   });
+  const credential = () => Promise.reject(new Error("the vault is shut"));
+  const { degraded } = await new MemoryClient({ url: "http://127.0.0.1:9", credential }).user("a").context("anything");
+  assert.deepEqual(degraded, ["memory: the function `credential` failed: the vault is shut"]);
+});
+
+test("the stream of a context ends with why it is empty, too", async () => {
+  const state = { name: "state", text: "", messages: [], used: [], context: null };
+  for (const body of ["<html>Sign in</html>\n", `${JSON.stringify(state)}\n`, ""]) {
+    await scripted([says(200, body)], async (memory) => {
+      const sections = [];
+      for await (const section of memory.user("a").contextStream("anything")) sections.push(section);
+      assert.match(sections.at(-1)!.context!.degraded[0]!, /not in the form of this API|ended before/);
+    });
+  }
 });
 
 test("what is no answer of this API is named", async () => {
   for (const [answer, status] of [
     [says(200, "<html>Sign in</html>"), 200],
+    [says(200, ""), 200],
     [says(302, "", { location: "http://127.0.0.1:9/elsewhere" }), 302],
     [says(404, { detail: "Not Found" }), 404],
     [says(404, { error: "no" }), 404],
@@ -255,9 +272,35 @@ test("ids that would mean something else are refused", async () => {
     assert.throws(() => memory.user(7 as unknown as string), { code: "invalid_input" });
     assert.equal(seen.length, 0);
   });
-  for (const url of ["", "127.0.0.1:8900", "ftp://x", "http://"]) {
+  for (const url of ["", "127.0.0.1:8900", "ftp://x", "http://", "http://x?y=1", "http://x/#y", "http://?x"]) {
     assert.throws(() => new MemoryClient({ url }), ConfigurationError, url);
   }
+});
+
+test("what JSON cannot say is refused, and not sent as null, which means no limit", async () => {
+  await scripted([done], async (memory, seen) => {
+    const [user, never] = [memory.user("a"), new Date("no date")];
+    const loop: Record<string, unknown> = {};
+    loop["loop"] = loop;
+    for (const [asked, message] of [
+      [() => user.forget({ query: "jam", until: never }), /until is an invalid date/],
+      [() => user.thread("t").forget({ since: never }), /since is an invalid date/],
+      [() => user.thread("t").add("user", "x", { created_at: never }), /created_at is an invalid date/],
+      [() => user.memories({ as_of: never }).toArray(), /invalid date/],
+      [() => user.memories({ filters: { created_at: { lt: never } } }).toArray(), /lt is an invalid date/],
+      [() => user.search("x", { min_confidence: NaN }), /min_confidence is NaN/],
+      [() => user.remember("x", { ttl: Infinity }), /ttl is Infinity/],
+      [() => user.remember("x", { metadata: { size: 1n } }), /BigInt/],
+      [() => user.thread("t").addMany([{ role: "user", content: "x", metadata: loop }]), /circular/],
+      [() => user.remember("x", { idempotencyKey: "a\nb" }), /header/],
+      [() => user.updateSettings({ ifMatch: "Schlüssel 鍵" }), /header/],
+      [() => user.stats({ timeoutMs: NaN }), /timeoutMs/],
+      [() => user.stats({ timeoutMs: 2 ** 31 }), /timeoutMs/],
+    ] as const) {
+      await assert.rejects(asked(), { name: "InvalidInput", message });
+    }
+    assert.equal(seen.length, 0);
+  });
 });
 
 test("many turns go in requests of at most 1,000 turns and 3 MB, each under a key of its own", async () => {
