@@ -75,7 +75,7 @@ async def test_a_step_on_demand_and_what_is_found_afterwards(http: httpx.AsyncCl
         ("POST", "/v1/search", {"query": " "}, 400, "invalid_input"),
         ("POST", "/v1/search", {"query": "x", "types": ["song"]}, 400, "invalid_input"),
         ("GET", "/v1/process/unknown", None, 404, "not_found"),
-        ("GET", "/v1/nothing", None, 404, "not_found"),
+        ("GET", "/v1/nothing", None, 404, "no_such_path"),
         ("DELETE", "/v1/search", None, 405, "method_not_allowed"),
     ],
 )

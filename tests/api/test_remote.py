@@ -214,6 +214,7 @@ async def test_changes_and_deletions_are_tried_again_under_the_same_key_too(scri
         ([(502, {}, problem("model"))], ModelError, 1),
         ([(401, {}, problem("unauthenticated"))], ConfigurationError, 1),
         ([(403, {}, problem("forbidden"))], ConfigurationError, 1),
+        ([(404, {}, problem("no_such_path"))], ConfigurationError, 1),
         ([(401, {}, "")], ConfigurationError, 1),
         ([(502, {}, "<html>bad gateway</html>")] * 4, StoreUnavailable, 4),
         ([(302, {"Location": "http://127.0.0.1:1/"}, "")], ConfigurationError, 1),

@@ -255,7 +255,7 @@ def check_the_api(host: Host) -> None:
     assert "Quito" in found["hits"][0]["memory"]["content"]
     assert host.call("POST", "/v1/search", {"query": "x"})[1]["error"]["code"] == "unauthenticated"
     assert host.call("POST", "/v1/process/dream", {}, "ada")[1]["error"]["code"] == "invalid_input"
-    assert host.call("GET", "/v1/nothing", user="ada")[1]["error"]["code"] == "not_found"
+    assert host.call("GET", "/v1/nothing", user="ada")[1]["error"]["code"] == "no_such_path"
     turns = [{"role": "user", "content": "x" * 5_000_000}]
     assert host.call("POST", "/v1/threads/t/turns", {"turns": turns}, "ada")[0] == 413
 

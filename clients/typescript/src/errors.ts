@@ -67,17 +67,20 @@ const KINDS = new Map<string, typeof AgentMemoryError>([
   ["configuration", ConfigurationError],
   ["unauthenticated", ConfigurationError],
   ["forbidden", ConfigurationError],
+  ["no_such_path", ConfigurationError],
   ["store_unavailable", StoreUnavailable],
   ["rate_limited", StoreUnavailable],
   ["model", ModelError],
 ]);
 
+const ADDRESS = "`url` is the address that `agent-memory serve` prints, or that of the function app";
 const HINTS = new Map([
   ["unauthenticated", "give MemoryClient a `credential`: a key of `agent-memory api-key`, or a token of your issuer"],
   ["forbidden", "use a credential of this user or group, or a key made with --acts-for-users (for operators: --operates)"],
   ["too_large", "send less in one call"],
   ["rate_limited", "wait `retryAfter` seconds, and send fewer requests at a time"],
-  ["configuration", "`url` is the address that `agent-memory serve` prints, or that of the function app"],
+  ["configuration", ADDRESS],
+  ["no_such_path", ADDRESS],
 ]);
 
 /** The error that a code of the API means. */

@@ -55,6 +55,11 @@ test("what is not there yet is null", async () => {
   assert.deepEqual(await nobody.memories().toArray(), []);
 });
 
+test("a wrong address is no empty memory", async () => {
+  const wrong = new MemoryClient({ url: `${process.env["MEMORY_URL"]!}/v1` }).user("nobody");
+  await assert.rejects(wrong.profile(), { name: "ConfigurationError", code: "no_such_path", hint: /url/ });
+});
+
 test("a user sees nothing of another", async () => {
   const [first] = await bob.memories({ limit: 1 }).toArray();
   await assert.rejects(memory.user("mallory").get(first!.id), NotFound);

@@ -32,6 +32,8 @@ logger = logging.getLogger("agent_memory")
 
 _UNREADABLE = "There was an error parsing the body"
 """FastAPI's error type for a body that is not valid JSON; it does not say why."""
+_NO_ROUTE = "Not Found"
+"""What the framework says of a path without a route."""
 RETRY_AFTER = 5.0
 """The `Retry-After` of an answer, in seconds, if the error has none."""
 
@@ -61,7 +63,8 @@ _CODES = {
     400: InvalidInput.code,
     401: "unauthenticated",
     403: "forbidden",
-    404: NotFound.code,
+    # Not `not_found`: clients take that for an item that there is none of yet, such as a profile.
+    404: "no_such_path",
     405: "method_not_allowed",
     408: "too_slow",
     413: "too_large",
@@ -115,6 +118,8 @@ def refusal_of(error: AgentMemoryError | HTTPException) -> JSONResponse:
         return response_to(error)
     code = _CODES.get(error.status_code, "http_error")
     message = str(error.detail)
+    if message == _NO_ROUTE:
+        message = "this API has no such path; /openapi.json lists its paths"
     if message == _UNREADABLE:
         why = "it is nested too deeply" if isinstance(error.__cause__, RecursionError) else error.__cause__
         message = f"the body is not valid JSON: {why}"

@@ -40,6 +40,7 @@ _CODES: dict[str, type[AgentMemoryError]] = {
 _OTHER_CODES: dict[str, type[AgentMemoryError]] = {
     "unauthenticated": ConfigurationError,
     "forbidden": ConfigurationError,
+    "no_such_path": ConfigurationError,
     "too_large": InvalidInput,
     "rate_limited": StoreUnavailable,
 }
