@@ -20,3 +20,12 @@ function checked(this: unknown, name: string, value: unknown): unknown {
   if (typeof value === "number" && !Number.isFinite(value)) throw invalid(`${name || "a value"} is ${value}, which JSON has not`);
   return value;
 }
+
+const RESTRICTIONS = ["id", "query", "since", "until", "thread_id", "project_id"];
+
+/** Refuses a deletion whose restriction is undefined: JSON leaves it out, and everything would be deleted. */
+export function checkRestrictions<T extends object>(options: T): T {
+  const missing = RESTRICTIONS.find((name) => name in options && (options as Record<string, unknown>)[name] === undefined);
+  if (missing) throw invalid(`${missing} is undefined, and without it more would be deleted; leave it out if you mean that`);
+  return options;
+}

@@ -1,6 +1,6 @@
 import type { CallOptions, Http, WriteOptions } from "./http.js";
 import { newTurnId, segment } from "./ids.js";
-import { jsonOf } from "./json.js";
+import { checkRestrictions, jsonOf } from "./json.js";
 import { Listing, type ListingOptions } from "./listing.js";
 import { Scope } from "./scope.js";
 import type * as api from "./schema.js";
@@ -148,10 +148,10 @@ export class ThreadScope extends Scope {
 
   /**
    * Deletes this conversation for good, with all that was made of it, or only a topic (`query`) or a time of it. With
-   * `dry_run` it only reports what would go.
+   * `dry_run` it only reports what would go. A restriction that is undefined is refused.
    */
-  forget(options: api.ThreadForgetRequest & WriteOptions): Promise<api.ForgetReceipt> {
-    return this.send("POST", `${this.path}/forget`, options);
+  async forget(options: api.ThreadForgetRequest & WriteOptions): Promise<api.ForgetReceipt> {
+    return this.send("POST", `${this.path}/forget`, checkRestrictions(options));
   }
 
   /** Deletes the turns, the summary and the state; with `include_memories` also what was learned from them. */

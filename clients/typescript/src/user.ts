@@ -1,5 +1,6 @@
 import { patient, sleep, type CallOptions, type WriteOptions } from "./http.js";
 import { segment } from "./ids.js";
+import { checkRestrictions } from "./json.js";
 import { Listing, type ListingOptions } from "./listing.js";
 import { Scope } from "./scope.js";
 import type * as api from "./schema.js";
@@ -100,10 +101,10 @@ export class UserScope extends Scope {
 
   /**
    * Deletes for good: a memory (`id`), a topic (`query`), a conversation, a project, a time, or everything. With
-   * `dry_run` it only reports what would go.
+   * `dry_run` it only reports what would go. A restriction that is undefined is refused.
    */
-  forget(options: api.ForgetRequest & WriteOptions): Promise<api.ForgetReceipt> {
-    return this.send("POST", "/v1/memory/forget", options);
+  async forget(options: api.ForgetRequest & WriteOptions): Promise<api.ForgetReceipt> {
+    return this.send("POST", "/v1/memory/forget", checkRestrictions(options));
   }
 
   /** The memories that wait for a decision. */

@@ -285,6 +285,8 @@ test("what JSON cannot say is refused, and not sent as null, which means no limi
     for (const [asked, message] of [
       [() => user.forget({ query: "jam", until: never }), /until is an invalid date/],
       [() => user.thread("t").forget({ since: never }), /since is an invalid date/],
+      [() => user.thread("t").forget({ query: undefined }), /query is undefined/],
+      [() => user.forget({ project_id: "p", until: undefined }), /until is undefined/],
       [() => user.thread("t").add("user", "x", { created_at: never }), /created_at is an invalid date/],
       [() => user.memories({ as_of: never }).toArray(), /invalid date/],
       [() => user.memories({ filters: { created_at: { lt: never } } }).toArray(), /lt is an invalid date/],
