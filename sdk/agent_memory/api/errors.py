@@ -59,7 +59,7 @@ _MEANINGS = {
     502: "A model gave no usable answer.",
     503: "The store or a model does not respond; Retry-After says when to try again.",
 }
-_CODES = {
+CODES = {
     400: InvalidInput.code,
     401: "unauthenticated",
     403: "forbidden",
@@ -116,7 +116,7 @@ def refusal_of(error: AgentMemoryError | HTTPException) -> JSONResponse:
     """The answer to a request that met an error of ours or of the framework."""
     if isinstance(error, AgentMemoryError):
         return response_to(error)
-    code = _CODES.get(error.status_code, "http_error")
+    code = CODES.get(error.status_code, "http_error")
     message = str(error.detail)
     if message == _NO_ROUTE:
         message = "this API has no such path; /openapi.json lists its paths"

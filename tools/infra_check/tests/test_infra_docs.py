@@ -11,6 +11,7 @@ import pytest
 from pydantic import AliasChoices
 
 from agent_memory import errors
+from agent_memory.api.errors import CODES
 from agent_memory.api.settings import ApiSettings
 from agent_memory.contract.schemas import AddTurns
 from agent_memory.language.prompts import FOLDER_VARIABLES
@@ -108,7 +109,7 @@ def test_every_alert_is_documented(project: Project):
 
 def test_every_error_code_is_documented():
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and kind.__module__ == errors.__name__]
-    known = {kind.code for kind in kinds if kind is not errors.AgentMemoryError}
+    known = {kind.code for kind in kinds if kind is not errors.AgentMemoryError} | set(CODES.values())
     table = page("troubleshooting.md").split("## Errors by code")[1].split("\n## ")[0]
     assert {code for row in rows(table) for code in codes(row[0])} == known
 

@@ -107,7 +107,7 @@ _USING = bounded(
     r"|^(?:i|we) (?:have )?(?:switched|migrated|moved|went|replaced|dropped|ditched)\b.*\b(?:from|to|with|back|for)\b",
     re.I,
 )
-_SO_FAR = bounded(r"\balready\b.*\d|\w since (?:i|we)\b", re.I)
+_SO_FAR = bounded(r"\balready (?:\w+ ){0,2}\d|\w since (?:i|we)\b", re.I)
 """A count that goes on, or what is so since something else is."""
 _CODE = bounded(
     r"\b[a-z]+_[a-z_]+\b|\w\(\)|(?:^|\s)/\w|\b\w+\.(?:py|js|ts|go|rs|java|cpp|rb|sh|sql|json|ya?ml|html|css)\b", re.I
