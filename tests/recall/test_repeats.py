@@ -48,7 +48,7 @@ def test_a_fact_below_its_turn_is_not_shown():
     assert shown(f"{FACT} You could go and see The Wandering Earth.", fact_first=False) == ["turn"]
 
 
-def test_a_turn_takes_the_place_of_its_fact_if_it_has_more_of_the_question():
+def test_a_turn_below_its_fact_is_shown_if_it_has_more_of_the_question():
     said = f"{FACT} My cinema has sofas."
     assert shown(said, fact_first=True) == ["fact"]
-    assert shown(said, fact_first=True, asked="Which films, and in which cinema?") == ["turn"]
+    assert shown(said, fact_first=True, asked="Which films, and in which cinema?") == ["fact", "turn"]

@@ -121,6 +121,10 @@ def test_statements_orders_and_planted_orders_are_distinguished() -> None:
     assert not is_planted("I forgot my umbrella and all the tickets")
 
 
+def test_a_sentence_is_taken_apart_once() -> None:
+    assert parse("I keep bees in Torun") is parse("I keep bees in Torun")
+
+
 def test_topics_and_names_are_found() -> None:
     assert topics("We're planning a trip to Hawaii and a kitchen renovation") == [
         "trip to Hawaii",

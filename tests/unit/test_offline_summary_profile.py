@@ -115,6 +115,17 @@ def test_what_an_agent_said_is_marked_as_its() -> None:
     assert "Assistant: Flights from Denver start at $890 per person in March." in points
 
 
+def test_a_long_answer_is_an_answer_and_gives_points() -> None:
+    answer = " ".join(
+        f"The gate of the town of Brzeg{n} dates from {1200 + n} and its council pays for the repairs by law each year."
+        for n in range(30)
+    )
+    talk = turns([("user", "Who pays for the gates of the towns?"), ("agent", answer)])
+    output = summarize(SummarizeInput(turns=talk))
+    assert output.open_issues == []
+    assert any(point.startswith("Assistant: The gate of the town") for point in output.key_points)
+
+
 def test_marks_of_emphasis_are_left_out_of_what_an_agent_said() -> None:
     talk = turns([("user", "How do I keep cookies?"), ("agent", "**Fridge**: they are good for 10 days in a tin.")])
     assert "Assistant: Fridge: they are good for 10 days in a tin." in summarize(SummarizeInput(turns=talk)).key_points

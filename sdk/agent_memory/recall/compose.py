@@ -238,10 +238,10 @@ def _why_empty(context: Context, parts: Parts) -> str | None:
     return "memory did not answer" if parts.degraded else "nothing is known that would help"
 
 
-def _without_repeats(best_first: Sequence[Hit], terms: Sequence[str] = ()) -> list[Hit]:
+def _without_repeats(best_first: Sequence[Hit], terms: Sequence[str]) -> list[Hit]:
     """The hits without each fact that a turn above it says, and without each turn that facts above it say.
 
-    A turn that has more of the words asked for, `terms`, takes the place of those facts.
+    A turn that has more of the words asked for, `terms`, than its facts have is shown below them.
     """
     asked = set(words(" ".join(terms)))
     chunks: dict[tuple[str, str, str], set[str]] = {}
@@ -253,10 +253,8 @@ def _without_repeats(best_first: Sequence[Hit], terms: Sequence[str] = ()) -> li
         own = set(words(spoken(memory) if memory.kind == "chunk" else memory.content))
         if memory.kind == "chunk":
             repeated = set().union(*(facts.get(turn, ()) for turn in turns))
-            if repeated and len(own & repeated) >= _REPEATED * len(own):
-                if own & asked <= repeated:
-                    continue
-                kept = [one for one in kept if not _says(own, one.memory, turns)]
+            if repeated and len(own & repeated) >= _REPEATED * len(own) and own & asked <= repeated:
+                continue
             for turn in turns:
                 chunks.setdefault(turn, set()).update(own)
         else:
@@ -267,14 +265,6 @@ def _without_repeats(best_first: Sequence[Hit], terms: Sequence[str] = ()) -> li
                 facts.setdefault(turn, set()).update(own)
         kept.append(hit)
     return kept
-
-
-def _says(turn: Set[str], fact: Memory, turns: Set[tuple[str, str, str]]) -> bool:
-    """Whether the words of a turn, one of `turns`, are those of a fact that comes from it."""
-    if fact.kind == "chunk" or turns.isdisjoint((fact.user_id, fact.thread_id, one) for one in fact.source_turn_ids):
-        return False
-    own = set(words(fact.content))
-    return len(own & turn) >= _SAME_WORDS * len(own)
 
 
 def _with_conditions(conditions: Sequence[Hit], best: Sequence[Hit], found: Sequence[Hit]) -> list[Hit]:

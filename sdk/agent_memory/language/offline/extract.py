@@ -69,7 +69,7 @@ def of_turn(turn: TurnView, before: list[TurnView]) -> list[ExtractedMemory]:
     procedure = procedures.find(readable)
     start, end = (procedure.start, procedure.start + len(procedure.text)) if procedure else (0, 0)
     found = [(start, _procedural(procedure.text, turn))] if procedure else []
-    loose = [one for one in own if not start <= one.start < end]
+    loose = [one for one in statements.of_sender(own) if not start <= one.start < end]
     judged = {memory.content.lower(): (start, memory) for start, memory in _memories(loose, turn, before)}
     best = sorted(judged.values(), key=lambda pair: (-pair[1].importance, -_particulars(pair[1].quote)))
     found += best[: MOST_PER_TURN - len(found)]

@@ -106,12 +106,12 @@ class _Marks:
     time: Time = "now"
 
 
-@lru_cache(maxsize=4096)
 def is_one_of_many(owner: str) -> bool:
     """Whether an owner is one of several: "my friend" may be another one each time."""
     return owner.rpartition(".")[2] in _MANY_KIN
 
 
+@lru_cache(maxsize=4096)
 def parse(sentence: str) -> Clause | None:
     """Takes a clause apart; None if it has no subject that could own a claim."""
     marks = _Marks()

@@ -104,27 +104,26 @@ def own_sentences(content: str) -> tuple[Sentence, ...]:
     from their beginning only.
     """
     kept: list[Sentence] = []
-    written = sentences(_blanked(content[:LONGEST_TURN]))
-    is_paper = _is_paper(written)
-    for sentence in written:
+    for sentence in sentences(_blanked(content[:LONGEST_TURN])):
         if speech.is_planted(sentence.text):
             break
         if speech.hands_over(sentence.text):
             if content[sentence.start + len(sentence.text) :].lstrip()[:1] in _OPENING_QUOTES:
                 continue  # the quotation ends where its marks do
             break
-        if is_short(sentence.text) and not (is_paper and not _OF_ONESELF.search(sentence.text)):
+        if is_short(sentence.text):
             kept.append(sentence)
     return tuple(kept[:_MOST_SENTENCES])
 
 
-def _is_paper(written: Sequence[Sentence]) -> bool:
-    """Whether the sentences of a turn are those of a paper that somebody pasted, in English."""
-    if len(written) < _FEWEST_OF_PAPER or sum(len(one.text) for one in written) < _LENGTH_IN_PAPER * len(written):
-        return False
-    if is_foreign(max((one.text for one in written), key=len)):
-        return False
-    return sum(bool(_OF_ONESELF.search(one.text)) for one in written) < _OWN_OF_PAPER * len(written)
+def of_sender(own: Sequence[Sentence]) -> Sequence[Sentence]:
+    """The sentences of a user's turn that the user wrote: of a paper in English only those with "I" or "we"."""
+    if len(own) < _FEWEST_OF_PAPER or sum(len(one.text) for one in own) < _LENGTH_IN_PAPER * len(own):
+        return own
+    if is_foreign(max((one.text for one in own), key=len)):
+        return own
+    written = [one for one in own if _OF_ONESELF.search(one.text)]
+    return written if len(written) < _OWN_OF_PAPER * len(own) else own
 
 
 def statements(sentence: Sentence, names: frozenset[str]) -> list[Sentence]:
