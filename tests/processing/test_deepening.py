@@ -1,14 +1,17 @@
 """Merged facts, procedures of several conversations, insights: what they rest on, and when they go."""
 
 import asyncio
+import math
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from memories import opened
+from memories import fact, opened
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
+from agent_memory.calibration import calibration_of
 from agent_memory.errors import InvalidInput, ModelError
+from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import (
     Conclusion,
     ConsolidateInput,
@@ -23,6 +26,7 @@ from agent_memory.language.tasks import (
 )
 from agent_memory.models import Memory, iso
 from agent_memory.settings import Limits
+from agent_memory.steps.over_memories import Known, alike
 from agent_memory.store.containers import MEMORIES
 
 MARCH = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -197,6 +201,43 @@ async def test_an_answer_that_merges_nothing_is_not_asked_for_again(memory: Asyn
     assert len(await active(memory, "fact")) == 5
 
 
+async def test_facts_that_are_named_are_merged_though_an_answer_had_left_them_apart(
+    memory: AsyncMemory, chat: ScriptedChat
+):
+    merges = chat.outputs["consolidate"]
+    chat.outputs["consolidate"] = lambda data: ConsolidateOutput()
+    await say(memory, "t1", *TRIP)
+    await memory.user("alice").process("consolidate")
+    chat.outputs["consolidate"] = merges
+    ids = [one.id for one in await active(memory, "fact")]
+    assert (await memory.user("alice").process("consolidate", memory_ids=ids)).superseded == 5
+
+
+async def test_one_run_merges_at_most_four_groups(chat: ScriptedChat):
+    topics = (
+        "Hawaii summer vacation",
+        "garden pond fence",
+        "piano recital evening",
+        "income tax return",
+        "guide dog puppy",
+    )
+    async with opened(chat, limits=Limits(merge_from=2)) as memory:
+        for topic in topics:
+            await say(memory, topic.split()[0], f"fact: the {topic} has a plan", f"fact: the {topic} has a date")
+        results = [await memory.user("alice").process("consolidate") for _ in range(2)]
+    assert [one.counts["groups"] for one in results] == [4, 1]
+
+
+async def test_a_group_holds_only_memories_of_which_each_is_like_every_other():
+    model = HashingEmbeddings().model_id
+    apart = 0.8 * math.acos(calibration_of(model).topic)
+    known = [
+        Known(fact(str(number), MARCH + timedelta(days=number)), [math.cos(number * apart), math.sin(number * apart)])
+        for number in range(3)
+    ]
+    assert [[one.id for one in group] for group in await alike(known, model, 1)] == [["0", "1"], ["2"]]
+
+
 @pytest.mark.req("S0-018")
 async def test_a_procedure_is_put_together_from_several_conversations(memory: AsyncMemory, chat: ScriptedChat):
     alice = memory.user("alice")
@@ -255,6 +296,24 @@ async def test_a_procedure_that_rests_on_an_import_waits_for_review(memory: Asyn
     rows = await memory.runtime.store.query("memories", 'SELECT c.status FROM c WHERE c.kind = "synthesized"')
     assert [row["status"] for row in rows] == ["candidate"]
     assert not [one for one in await active(memory, "procedural") if one.kind == "synthesized"]
+
+
+async def test_of_the_procedures_that_wait_for_review_the_newest_replaces_those_before(memory: AsyncMemory):
+    alice, store = memory.user("alice"), memory.runtime.store
+    await say(memory, "t1", HOW[0])
+    await say(memory, "t2", HOW[1])
+    imported = (await active(memory, "procedural"))[0]
+    place = ("alice", imported.thread_id)
+    await store.patch(MEMORIES, imported.id, place, {"source": "imported"}, "FROM c WHERE true")
+    await alice.process("synthesize")
+    (first,) = await alice.review()
+    await say(memory, "t3", "howto: deploy payment service: docker push, then restart", day=4)
+    result = await alice.process("synthesize")
+    assert (result.counts, result.superseded) == ({"procedures": 1, "updated": 1, "revoked": 0}, 1)
+    (second,) = await alice.review()
+    old = await store.read(MEMORIES, first.id, ("alice", first.thread_id))
+    assert old is not None
+    assert (old["superseded_by"], old["supersede_reason"]) == (second.id, "update")
 
 
 async def test_a_procedure_that_lost_a_source_goes_though_only_one_that_waits_for_review_follows(memory: AsyncMemory):

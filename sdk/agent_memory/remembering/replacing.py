@@ -53,6 +53,8 @@ async def supersede(
 ) -> bool:
     """Marks a memory as replaced; it stays on record. False if it was replaced or forgotten already.
 
+    A winner that waits for review replaces no active memory. Then it returns False, too.
+
     With `valid_to`, the memory is no longer true. Then the chunks that say it are marked as outdated, so that the old
     value is not shown next to the new one, and so are the memories that summaries of other threads use (`untold`).
     """
@@ -66,8 +68,11 @@ async def supersede(
         changes["valid_to"] = iso(valid_to)
         if winner.thread_id != thread_id:
             changes |= untold.mark(thread_id)
+    waits = "" if winner.status == "active" else f" AND NOT ({queries.USABLE})"
     try:
-        loser = await store.patch(MEMORIES, loser_id, (user_id, thread_id), changes, f"FROM c WHERE {queries.ACTIVE}")
+        loser = await store.patch(
+            MEMORIES, loser_id, (user_id, thread_id), changes, f"FROM c WHERE {queries.ACTIVE}{waits}"
+        )
     except NotFound:
         return False
     except Conflict:

@@ -141,10 +141,9 @@ async def conclude(
     screened = screen_memories(made, tools.rules, tools.policy)
     kept = [memory.model_copy(update={"embedding_model": tools.embeddings.model_id}) for memory in screened.memories]
     embedded = await tools.embeddings.embed([memory.content for memory in kept])
-    standing = {memory.id for memory in kept if memory.status != "quarantined"}
     effects = Effects(
         create=[to_document(memory, vector) for memory, vector in zip(kept, embedded.vectors, strict=True)],
-        supersede=[intent for intent in supersede if intent.winner_id in standing],
+        supersede=list(supersede),
         retire=list(retire),
         result=result.model_copy(
             update={

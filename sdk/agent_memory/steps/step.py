@@ -207,7 +207,7 @@ async def _carry_out(
         await note_replaced(store, user_id)
     done = 0
     for one in intents.supersede:
-        winner = await _still_active(store, user_id, one.winner_id)
+        winner = await _still_standing(store, user_id, one.winner_id)
         if winner is not None:
             done += await supersede(store, user_id, one.loser_thread_id, one.loser_id, winner, one.reason, one.valid_to)
     for gone in intents.retire:
@@ -224,13 +224,13 @@ async def _carry_out(
     return done
 
 
-async def _still_active(store: Store, user_id: str, memory_id: str) -> Memory | None:
-    """The winner if it is active. One that waits for review, or was replaced or forgotten, must not replace another."""
+async def _still_standing(store: Store, user_id: str, memory_id: str) -> Memory | None:
+    """The winner. None if it was set aside by the screen, replaced or forgotten: then it must not replace another."""
     try:
         memory, _ = await get_memory(store, user_id, memory_id)
     except NotFound:
         return None
-    return memory if memory.superseded_by is None and memory.status == "active" else None
+    return memory if memory.superseded_by is None and memory.status != "quarantined" else None
 
 
 T = TypeVar("T")
