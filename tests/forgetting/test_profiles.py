@@ -125,3 +125,15 @@ async def test_a_profile_is_short_and_each_line_names_its_memories(memory: Async
     assert ApproximateTokens().count("".join(f"- {line.text}\n" for line in lines)) <= MOST_TOKENS
     for line in lines:
         assert [known[memory_id] for memory_id in line.memory_ids] == [line.text]
+
+
+async def test_a_line_goes_as_soon_as_a_reconciliation_replaces_its_memory(memory: AsyncMemory):
+    alice = memory.user("alice")
+    thread = alice.thread("t1")
+    await thread.add_many([{"role": "user", "content": f"fact: city={city}"} for city in ("Lisbon", "Oslo, since May")])
+    await thread.process("extract")
+    await alice.process("profile")
+    assert (await alice.process("reconcile")).superseded == 1
+    profile = await alice.profile()
+    assert profile is not None
+    assert profile.personal == ["city=Oslo, since May"]

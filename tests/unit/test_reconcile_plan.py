@@ -57,15 +57,15 @@ def test_of_the_same_time_the_surer_wins_and_then_the_greater_id():
 
 @pytest.mark.req("S1-30")
 def test_duplicates_become_one_merged_fact():
-    facts = {"f1": fact("b", 5, 0.6), "f2": fact("a", 2, 0.9), "f3": fact("c", 1)}
+    facts = {"f1": fact("b", 5, 0.6, importance=0.2), "f2": fact("a", 2, 0.9, importance=0.7), "f3": fact("c", 1)}
     plan = make_plan(facts, ReconcileOutput(duplicates=[Duplicates(refs=["f1", "f2"], content="Both.")]), "m")
     (merged,) = plan.merged
     assert {(i.loser_id, i.winner_id, i.reason) for i in plan.supersede} == {
         ("a", merged.id, "duplicate"),
         ("b", merged.id, "duplicate"),
     }
-    assert merged.content == "Both."
-    assert merged.confidence == 0.9
+    assert (merged.content, merged.content_hash) == ("Both.", content_hash("Both."))
+    assert (merged.confidence, merged.importance) == (0.9, 0.7)
     assert merged.valid_from == facts["f2"].valid_from
     assert merged.created_at == facts["f1"].created_at
     assert merged.source_turn_ids == ["turn-b", "turn-a"]
@@ -126,3 +126,10 @@ def test_a_loser_never_ends_before_it_began():
     facts = {"f1": fact("new", 9, valid_from=START - timedelta(days=30)), "f2": fact("old", 1)}
     plan = make_plan(facts, ReconcileOutput(contradictions=[contradiction("f1", "f2")]), "m")
     assert plan.supersede[0].valid_to == facts["f2"].valid_from
+
+
+def test_a_loser_was_true_until_its_winner_was_said_again():
+    again = START + timedelta(days=9)
+    facts = {"f1": fact("home again", 1, reaffirmed_at=again), "f2": fact("away", 5)}
+    plan = make_plan(facts, ReconcileOutput(contradictions=[contradiction("f1", "f2")]), "m")
+    assert [(one.loser_id, one.valid_to) for one in plan.supersede] == [("away", again)]
