@@ -2,15 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from command import run
-from store_scan import scan
 
-from agent_memory import AsyncMemory, Memory
-from agent_memory.errors import InvalidInput
-from agent_memory.transfer.formats import as_export
+from agent_memory import Memory
 
 
 @pytest.fixture
@@ -100,74 +96,3 @@ def test_an_export_replaces_a_file_only_when_told(store: Path, tmp_path: Path):
     assert file.stat().st_mode & 0o077 == 0, "others can read it"
     assert "it is not a file" in run("export", tmp_path, "--store", store, "--force", code=2).stderr
     assert "error: cannot write" in run("export", tmp_path / "none" / "x", "--store", store, code=2).stderr
-
-
-AT = "2026-01-02T00:00:00Z"
-MEM0 = {
-    "results": [
-        {"id": "m-1", "memory": "Prefers tea to coffee", "created_at": "2025-07-20T01:30:36Z", "categories": ["food"]},
-        {"id": "m-2", "memory": "Works at Contoso", "metadata": {"team": "data"}},
-    ]
-}
-TOOLKIT: list[dict[str, Any]] = [
-    {"type": "turn", "id": "a", "thread_id": "t1", "role": "agent", "content": "Hello!", "created_at": AT},
-    {
-        "type": "fact",
-        "id": "fact_old",
-        "thread_id": "t1",
-        "content": "Lives in Graz",
-        "created_at": AT,
-        "metadata": {"category": "biographical"},
-        "salience": 0.4,
-        "superseded_by": "fact_new",
-        "superseded_at": "2026-01-03T00:00:00Z",
-        "supersede_reason": "contradict",
-        "tags": ["sys:fact", "home"],
-    },
-    {
-        "type": "fact",
-        "id": "fact_new",
-        "thread_id": "t1",
-        "content": "Lives in Turin",
-        "created_at": f"{AT[:9]}3{AT[10:]}",
-    },
-    {
-        "type": "procedural",
-        "id": "proc_1",
-        "thread_id": "__procedural__",
-        "content": "Answer in Italian",
-        "created_at": AT,
-    },
-    {"type": "user_summary", "id": "user_summary_u", "thread_id": "__user_summary__", "content": "{}"},
-]
-
-
-async def test_a_mem0_export_becomes_memories(memory: AsyncMemory):
-    alice = memory.user("alice")
-    for _ in range(2):  # the second time adds nothing
-        await alice.import_lines(as_export(json.dumps(MEM0)))
-    tea, work = sorted(await alice.memories(), key=lambda fact: fact.content)
-    assert (tea.content, tea.source, tea.tags, tea.created_at.year) == (
-        "Prefers tea to coffee",
-        "imported",
-        ["food"],
-        2025,
-    )
-    assert work.metadata == {"team": "data", "imported_from": "mem0"}
-
-
-async def test_documents_of_the_closest_peer_keep_their_history(memory: AsyncMemory):
-    alice = memory.user("alice")
-    await alice.import_lines(as_export("\n".join(json.dumps(document) for document in TOOLKIT)))
-    (turin,) = await alice.memories()
-    history = await alice.history(turin.id)
-    assert [fact.content for fact in history] == ["Lives in Graz", "Lives in Turin"]
-    assert (history[0].importance, history[0].tags, history[0].supersede_reason) == (0.4, ["home"], "contradict")
-    assert [turn.role for turn in await alice.thread("t1").turns()] == ["agent"]
-    assert await scan(memory, '"status": "candidate"') != []  # a procedure that nobody here has said waits for review
-
-
-@pytest.mark.parametrize("text", ["", "hello", "[1]", '{"a": 1}', '[{"type": "invoice"}]'])
-def test_what_is_no_known_format_is_refused(text: str):
-    with pytest.raises(InvalidInput):
-        list(as_export(text))

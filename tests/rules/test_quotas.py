@@ -99,6 +99,9 @@ async def test_two_imports_at_the_same_moment_do_not_go_over(chat: ScriptedChat)
         assert len(kept) <= 5
         assert sum(receipt.created["memory"] for receipt in receipts) == len(kept)
         assert sum(receipt.refused.get("memory", 0) for receipt in receipts) == 8 - len(kept)
+        for name in ("alice", "carol"):  # of each file, the last ones were left out
+            numbers = sorted(one.content.split()[3] for one in kept if name in one.content)
+            assert numbers == [str(number) for number in range(len(numbers))]
 
 
 @pytest.mark.parametrize(

@@ -185,6 +185,17 @@ async def test_an_old_export_does_not_bring_back_what_was_forgotten(memory: Asyn
     assert await scan(memory, "lisbon", "t1-0") == []
 
 
+async def test_what_was_forgotten_stays_so_beside_what_was_said_after_it(memory: AsyncMemory):
+    alice = memory.user("alice")
+    told = await alice.remember("The locker has the code 4711")
+    lines = await exported(memory)
+    await alice.forget(told.id)
+    await memory.user("bob").remember("The cat is called Tom")
+    lines += [line for line in await exported(memory, "bob") if "Tom" in line]
+    receipt = await alice.import_lines(lines)
+    assert (receipt.forgotten, receipt.created) == ({"memory": 1}, {"memory": 1})
+
+
 async def test_what_the_settings_here_forbid_is_not_imported(memory: AsyncMemory, other: AsyncMemory):
     told = memory.user("alice")
     for thread, line in {"t1": "fact: doctor=Gruber, about my asthma", "t2": "fact: city=Oslo, by the fjord"}.items():
@@ -210,6 +221,18 @@ async def test_what_the_settings_here_forbid_is_not_imported(memory: AsyncMemory
     assert await alice.thread("t3").turns() == []
     again = await alice.import_lines(lines)
     assert again.created == {}
+
+
+async def test_an_account_of_a_thread_whose_talk_is_not_remembered_is_not_imported(
+    memory: AsyncMemory, other: AsyncMemory
+):
+    await memory.user("alice").thread("t1").add("user", "fact: city=Oslo, by the fjord")
+    await memory.drain(timeout=30)
+    thread = other.user("alice").thread("t1")
+    await thread.update_settings(auto_store=False)
+    receipt = await other.user("alice").import_lines(await exported(memory))
+    assert {kind: receipt.unwanted.get(kind) for kind in ("summary", "state")} == {"summary": 1, "state": 1}
+    assert (await thread.summary(), await thread.state()) == (None, None)
 
 
 async def test_settings_that_a_file_brings_take_nothing_out_of_it(memory: AsyncMemory, other: AsyncMemory):

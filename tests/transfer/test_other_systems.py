@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from command import parsed, run
+from store_scan import scan
 
 from agent_memory import AsyncMemory, Memory
 from agent_memory.errors import InvalidInput
@@ -64,6 +65,7 @@ async def test_facts_of_zep_keep_when_they_were_true(memory: AsyncMemory):
     assert set(found) == {"Ana lives in Porto"}  # what is no longer true is history
     porto = found["Ana lives in Porto"]
     assert porto.valid_from == datetime(2025, 3, 1, tzinfo=UTC)
+    assert porto.created_at == datetime(2025, 4, 20, 18, 15, 4, tzinfo=UTC)
     assert porto.metadata == {"relation": "LIVES_IN", "district": "Bonfim", "imported_from": "zep"}
     everything = {one.content: one for one in await memory.user("ana").memories(include_superseded=True)}
     graz = everything["Ana lives in Graz"]
@@ -223,3 +225,75 @@ def test_the_command_line_says_whose_memories_to_take(tmp_path: Path):
     refused = run("import", unknown, *store, code=None)
     assert "mem0, Zep, Letta" in refused.output
     assert "ingest" in refused.output
+
+
+AT = "2026-01-02T00:00:00Z"
+MEM0 = {
+    "results": [
+        {"id": "m-1", "memory": "Prefers tea to coffee", "created_at": "2025-07-20T01:30:36Z", "categories": ["food"]},
+        {"id": "m-2", "memory": "Works at Contoso", "metadata": {"team": "data"}},
+    ]
+}
+TOOLKIT: list[dict[str, Any]] = [
+    {"type": "turn", "id": "a", "thread_id": "t1", "role": "agent", "content": "Hello!", "created_at": AT},
+    {
+        "type": "fact",
+        "id": "fact_old",
+        "thread_id": "t1",
+        "content": "Lives in Graz",
+        "created_at": AT,
+        "metadata": {"category": "biographical"},
+        "salience": 0.4,
+        "superseded_by": "fact_new",
+        "superseded_at": "2026-01-03T00:00:00Z",
+        "supersede_reason": "contradict",
+        "tags": ["sys:fact", "home"],
+    },
+    {
+        "type": "fact",
+        "id": "fact_new",
+        "thread_id": "t1",
+        "content": "Lives in Turin",
+        "created_at": f"{AT[:9]}3{AT[10:]}",
+    },
+    {
+        "type": "procedural",
+        "id": "proc_1",
+        "thread_id": "__procedural__",
+        "content": "Answer in Italian",
+        "created_at": AT,
+    },
+    {"type": "user_summary", "id": "user_summary_u", "thread_id": "__user_summary__", "content": "{}"},
+]
+
+
+async def test_a_mem0_export_becomes_memories(memory: AsyncMemory):
+    alice = memory.user("alice")
+    for _ in range(2):  # the second time adds nothing
+        await alice.import_lines(as_export(json.dumps(MEM0)))
+    tea, work = sorted(await alice.memories(), key=lambda fact: fact.content)
+    assert (tea.content, tea.source, tea.tags, tea.created_at.year) == (
+        "Prefers tea to coffee",
+        "imported",
+        ["food"],
+        2025,
+    )
+    assert work.metadata == {"team": "data", "imported_from": "mem0"}
+
+
+async def test_documents_of_the_closest_peer_keep_their_history(memory: AsyncMemory):
+    alice = memory.user("alice")
+    await alice.import_lines(as_export("\n".join(json.dumps(document) for document in TOOLKIT)))
+    (turin,) = await alice.memories()
+    history = await alice.history(turin.id)
+    assert [fact.content for fact in history] == ["Lives in Graz", "Lives in Turin"]
+    assert (history[0].importance, history[0].tags, history[0].supersede_reason) == (0.4, ["home"], "contradict")
+    assert history[0].superseded_at == datetime(2026, 1, 3, tzinfo=UTC)
+    assert [turn.role for turn in await alice.thread("t1").turns()] == ["agent"]
+    assert await scan(memory, '"status": "candidate"') != []  # a procedure that nobody here has said waits for review
+
+
+@pytest.mark.parametrize("text", ["", "hello", "[1]", '{"a": 1}', '[{"type": "invoice"}]'])
+def test_what_is_no_known_format_is_refused(text: str):
+    with pytest.raises(InvalidInput):
+        list(as_export(text))

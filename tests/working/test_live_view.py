@@ -148,6 +148,22 @@ async def test_what_is_written_late_is_shown_however_old_it_says_it_is(memory: A
     assert await live(chat) == ["longer ago", "today"]
 
 
+async def test_what_retires_late_brings_back_nothing_that_is_newer(memory: AsyncMemory):
+    chat = memory.user("alice").thread("t1")
+    assert await chat.retire((await talk(chat, "now"))[0]) == 1
+    late = await chat.add("user", "long ago", created_at=datetime(2026, 3, 1, tzinfo=UTC))
+    assert await chat.retire(late.ids[0]) == 1
+    assert await live(chat) == []
+
+
+async def test_what_had_retired_before_a_clearing_counts_no_more(memory: AsyncMemory):
+    chat = memory.user("alice").thread("t1")
+    await chat.retire((await talk(chat, "one"))[0])
+    await talk(chat, "two")
+    await chat.clear()
+    assert (await chat.view()).retired == 0
+
+
 async def test_writers_and_a_clearing_that_race_lose_no_turn(memory: AsyncMemory):
     chat = memory.user("alice").thread("t1")
     cleared: list[int] = []

@@ -7,18 +7,20 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from memories import NEVER, opened
+from memories import NEVER, fact, opened
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Memory
 from agent_memory.errors import Conflict, InvalidInput, ModelError, StaticMemoryError, StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.models import Hit
 from agent_memory.screening.injected import NOTICE
 from agent_memory.text.tokens import ApproximateTokens
 from agent_memory.working import (
     AsyncExtractiveMemory,
     AsyncShortTermMemory,
     AsyncVectorMemory,
+    ChatMessage,
     Delete,
     ExtractiveMemory,
     Flush,
@@ -27,6 +29,8 @@ from agent_memory.working import (
     Trim,
     VectorMemory,
 )
+from agent_memory.working.content import bounded
+from agent_memory.working.messages import count_tokens
 
 LINE = "x" * 24
 """Ten tokens as a message."""
@@ -116,6 +120,15 @@ async def test_what_the_background_has_summarized_costs_no_second_call(memory: A
     await memory.user("alice").thread("t1").process("summarize")
     assert (await chats.update("t1", {"role": "user", "content": "more"})).retired == 7
     assert chat.calls["summarize"] == 1
+
+
+async def test_what_retires_before_and_after_a_summary_counts_together(memory: AsyncMemory):
+    chats = small(memory, Summarize(threshold_tokens=100, keep=4))
+    await fill(chats, 6)
+    await memory.user("alice").thread("t1").process("summarize")
+    await fill(chats, 4)
+    updated = await chats.update("t1", {"role": "user", "content": "more"})
+    assert (updated.retired, updated.degraded) == (7, [])
 
 
 @pytest.mark.req("S4-30")
@@ -276,6 +289,14 @@ async def test_of_the_system_messages_the_newest_counts_and_leaves_room_for_the_
     assert view.degraded == ["a system message at the beginning was cut: it would take more than half of the view"]
 
 
+@pytest.mark.parametrize("room", range(10, 24))
+def test_what_stands_before_the_talk_takes_no_more_than_its_room(room: int):
+    tokens = ApproximateTokens()
+    kept, cut = bounded([ChatMessage(role="system", content=LINE)] * 2, room, tokens)
+    assert count_tokens(kept, tokens) <= room
+    assert bool(cut) == (room < 20)
+
+
 async def test_what_blocks_remember_takes_what_the_talk_leaves_and_a_share_at_least(memory: AsyncMemory):
     class Many(Notes):
         async def get(self, session_id: str, message: Any) -> Sequence[Any]:
@@ -388,6 +409,23 @@ async def test_what_the_view_says_is_not_said_again_by_a_block(memory: AsyncMemo
     await alice.thread("t1").process("index")
     assert (await chats.get("t1")).vector_matches == []
     assert len((await chats.get("t2", {"role": "user", "content": "equipment blue"})).vector_matches) == 1
+
+
+@pytest.mark.parametrize(("others", "shown"), [([], 0), (["of an earlier talk"], 1)])
+async def test_what_a_block_has_from_more_than_the_view_is_shown(memory: AsyncMemory, others: list[str], shown: int):
+    class Found(Notes):
+        async def get(self, session_id: str, message: Any) -> Sequence[Any]:
+            return [Hit(memory=fact("The equipment is blue.", source_turn_ids=[live, *others]), score=1.0)]
+
+    chats = small(memory, None, blocks=[Found()])
+    live = (await chats.update("t1", {"role": "user", "content": "Yes."})).turn_id
+    assert len((await chats.get("t1")).vector_matches) == shown
+
+
+async def test_a_vector_block_leaves_out_what_is_not_indexed_yet(memory: AsyncMemory):
+    await memory.user("alice").thread("t1").add("user", "The equipment is blue.")
+    block = AsyncVectorMemory(memory.user("alice"))
+    assert await block.get("t2", {"role": "user", "content": "equipment blue"}) == []
 
 
 @pytest.mark.req("S4-46")
