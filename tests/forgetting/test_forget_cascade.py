@@ -13,7 +13,8 @@ from agent_memory.models import ForgetReceipt, Memory, Turn, now
 from agent_memory.steps import over_turns
 from agent_memory.steps.dead_letters import list_dead_letters
 from agent_memory.store.chunks import chunk_id
-from agent_memory.store.containers import MEMORIES
+from agent_memory.store.containers import MEMORIES, SUMMARIES
+from agent_memory.store.cursors import read_cursor
 from agent_memory.store.documents import upsert
 
 SPRING = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -551,7 +552,52 @@ async def test_a_turn_of_another_thread_with_the_same_id_keeps_its_memories(memo
     await memory.drain(timeout=30)
     assert await contents(memory) == ["city=Lisbon, since May", "dog=Rex, a collie"]
     await memory.user("alice").forget(thread_id="t1")
-    assert await contents(memory) == ["dog=Rex, a collie"]
+    (rex,) = await memory.user("alice").memories()
+    assert (rex.content, rex.source_turn_ids) == ("dog=Rex, a collie", ["m1"])
+
+
+@pytest.mark.parametrize("reason", ["contradict", "update"])
+async def test_what_a_forgotten_memory_had_replaced_holds_again(memory: AsyncMemory, reason: str):
+    await tell(memory, "t1", "fact: city=Lisbon, by the river")
+    await tell(memory, "t2", "fact: city=Oslo, by the fjord", day=1)
+    lisbon = await fact(memory, "city=Lisbon, by the river")
+    assert lisbon.valid_to is not None
+    place, why = ("alice", lisbon.thread_id), {"supersede_reason": reason}
+    await memory.runtime.store.patch(MEMORIES, lisbon.id, place, why, "FROM c WHERE true")
+    await memory.user("alice").forget(thread_id="t2")
+    (held,) = await memory.user("alice").memories()
+    assert (held.id, held.valid_to) == (lisbon.id, None)
+
+
+async def test_what_was_made_of_several_goes_as_such_and_not_as_a_version_of_one(memory: AsyncMemory):
+    alice, store = memory.user("alice"), memory.runtime.store
+    part, whole = await alice.remember("Tom is a cat"), await alice.remember("Several pets live in this house")
+    for one, changes in (
+        (part, {"superseded_by": whole.id, "supersede_reason": "duplicate"}),
+        (whole, {"source_ids": [part.id]}),
+    ):
+        await store.patch(MEMORIES, one.id, ("alice", one.thread_id), changes, "FROM c WHERE true")
+    receipt = await alice.forget(part.id, dry_run=True)
+    assert {item.id: item.why for item in receipt.items}[whole.id] == "made from it"
+
+
+async def test_the_same_in_other_words_stays_where_nothing_is_to_be_forgotten(memory: AsyncMemory):
+    await tell(memory, "t1", "The parrot is called Polly.")
+    await tell(memory, "t2", "The parrot is called Polly!", day=1)
+    receipt = await memory.user("alice").forget(query="parrot", thread_id="t1")
+    assert receipt.deleted["turn"] == ["t1-0-0"]
+
+
+async def test_a_summary_that_was_reset_is_made_by_a_run_of_its_own(memory: AsyncMemory):
+    """Workflows are named by their runs: one that has ended never starts again."""
+
+    async def runs() -> int:
+        return (await read_cursor(memory.runtime.store, SUMMARIES, ("alice", "t1"), "summarize")).cursor.runs
+
+    await tell(memory, "t1", "The parrot is called Polly.", "The cat is called Tom.")
+    before = await runs()
+    await memory.user("alice").forget("t1-0-0")
+    assert await runs() == before + 2, "it was reset, and made again"
 
 
 @pytest.mark.parametrize("words", [5, 6_000])

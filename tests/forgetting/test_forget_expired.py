@@ -12,7 +12,13 @@ from store_scan import scan
 import embedded_cosmos
 from agent_memory import AsyncMemory
 from agent_memory.errors import ModelError
+from agent_memory.forgetting.accounts import add_accounts
+from agent_memory.forgetting.corpus import open_corpus
+from agent_memory.forgetting.plan import plan_place
+from agent_memory.forgetting.selection import select_place
+from agent_memory.forgetting.tombstones import Place
 from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.models import now
 from agent_memory.scopes.thread import AsyncThreadScope
 from agent_memory.scopes.user import AsyncUserScope
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
@@ -194,6 +200,17 @@ async def test_a_summary_about_something_else_stays_though_its_turns_expired(mem
     user = await summarised(memory)
     assert not (await user.forget(query="the garden")).deleted
     assert await user.thread("t").summary() is not None
+
+
+@pytest.mark.parametrize("made_before", [True, False])
+async def test_a_summary_that_was_made_after_the_request_stays(memory: AsyncMemory, made_before: bool):
+    tools = memory.runtime.tools
+    await summarised(memory)
+    corpus = await open_corpus(tools.store, tools.embeddings, "alice")
+    selection = await select_place(corpus, Place("t"), 9)
+    plan = plan_place(corpus, selection, now() if made_before else SAID)
+    await add_accounts(corpus, selection, plan)
+    assert list(plan.accounts) == (["t"] if made_before else [])
 
 
 async def test_the_profile_of_a_fact_that_expired_is_forgotten(memory: AsyncMemory):

@@ -18,6 +18,8 @@ from agent_memory.api.server import running
 from agent_memory.cli.main import app
 from agent_memory.errors import ConfigurationError, StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.processing.worker import Worker
+from agent_memory.sharing import shared
 from agent_memory.sharing.note import Note, answers, find_host, note_path, read_note, remove_note, write_note
 from agent_memory.sharing.shared import SharedStore
 
@@ -74,6 +76,44 @@ async def test_work_that_lost_its_process_is_begun_anew(tmp_path: Path):
     assert len(tried) == 2
     assert tried[0] is not tried[1]
     await second.close()
+
+
+async def test_work_whose_processes_keep_ending_is_given_up_with_its_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "m.db"
+    first, second = shared_store(path), shared_store(path)
+    await first.open()
+    monkeypatch.setattr(shared, "answers", lambda host: False)
+    tries: list[int] = []
+
+    async def work(memory: AsyncMemory) -> str:
+        tries.append(1)
+        raise StoreUnavailable("the connection broke")
+
+    with pytest.raises(StoreUnavailable, match="the connection broke"):
+        await second.ask(work)
+    assert len(tries) == 3
+    await second.close()
+    await first.close()
+
+
+async def test_the_second_may_do_what_the_operator_may(tmp_path: Path):
+    path = tmp_path / "m.db"
+    first, second = shared_store(path), shared_store(path)
+    await first.ask(remember)
+    assert await second.ask(AsyncMemory.users) == ["alice"]
+    await second.close()
+    await first.close()
+
+
+async def test_background_work_gives_way_to_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    gave: list[Worker] = []
+    monkeypatch.setattr(Worker, "give_way", lambda self: gave.append(self))
+    store = SharedStore(tmp_path / "m.db", lambda: AsyncMemory.local(tmp_path / "m.db"))
+    memory, _ = await store.open()
+    assert gave == [memory.runtime.worker]
+    await store.close()
 
 
 async def test_an_error_of_a_process_that_still_runs_is_reported(tmp_path: Path):

@@ -12,10 +12,11 @@ from agent_memory import AsyncMemory
 from agent_memory.errors import StoreUnavailable
 from agent_memory.models import iso
 from agent_memory.processing import worker
-from agent_memory.remembering.replacing import outdate_chunks
+from agent_memory.remembering.replacing import outdate_chunks, outdate_new_chunks
 from agent_memory.settings import Cadence
 from agent_memory.store.chunks import chunk_id
 from agent_memory.store.containers import MEMORIES
+from agent_memory.store.documents import to_document
 
 NEW_YEAR, DAY_AFTER, FEBRUARY = (datetime(2026, month, day, tzinfo=UTC) for month, day in ((1, 1), (1, 2), (2, 1)))
 
@@ -82,6 +83,37 @@ async def test_a_long_statement_is_not_out_of_date_because_one_thing_of_it_chang
         short = loser.model_copy(update={"content": "My budget for the Hawaii trip is $10,000.", "quote": text})
         await outdate_chunks(memory.runtime.store, short, winner, FEBRUARY)
         assert await end_of_chunk(memory, "plan") == [iso(FEBRUARY)]
+
+
+async def test_talk_that_comes_late_ended_with_the_first_of_the_memories_that_it_repeats() -> None:
+    async with AsyncMemory.local() as memory:
+        alice, store = memory.user("alice"), memory.runtime.store
+        thread = alice.thread("hawaii")
+        await thread.add("user", "My budget for the Hawaii trip is $10,000.", created_at=NEW_YEAR, id="old")
+        await thread.process("index")
+        old = await alice.get(chunk_id("alice", "hawaii", "old"))
+        for name, end in (("first", FEBRUARY), ("second", FEBRUARY.replace(month=3))):
+            fact = old.model_copy(
+                update={"id": name, "type": "fact", "kind": "fact", "content": old.quote, "valid_to": end}
+            )
+            await store.create(MEMORIES, to_document(fact) | {"superseded_by": "winner"})
+        await outdate_new_chunks(store, ("alice", "hawaii"), [old.id])
+        assert await end_of_chunk(memory, "old") == [iso(FEBRUARY)]
+
+
+async def test_talk_that_was_overtaken_leads_to_the_last_turn_of_what_replaced_it() -> None:
+    async with AsyncMemory.local() as memory:
+        alice = memory.user("alice")
+        thread = alice.thread("hawaii")
+        await thread.add("user", "My budget for the Hawaii trip is $10,000.", created_at=NEW_YEAR, id="old")
+        await thread.process("index")
+        old = await alice.get(chunk_id("alice", "hawaii", "old"))
+        loser = old.model_copy(update={"id": "loser", "kind": "fact", "content": old.quote})
+        winner = loser.model_copy(
+            update={"id": "winner", "content": "Now it is $15,000.", "source_turn_ids": ["1", "2"]}
+        )
+        await outdate_chunks(memory.runtime.store, loser, winner, FEBRUARY)
+        assert (await alice.get(old.id)).near_ids == [chunk_id("alice", "hawaii", "2")]
 
 
 async def test_a_question_in_the_words_of_the_old_value_leads_to_the_new_one() -> None:

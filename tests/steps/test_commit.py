@@ -41,6 +41,14 @@ async def test_a_winner_that_is_not_active_by_then_replaces_nothing(memory: Asyn
     assert (await fact(memory, "city=Lisbon")).get("superseded_by") is None
 
 
+async def test_a_loser_that_another_replaced_by_then_stays_with_it(memory: AsyncMemory):
+    draft = await contradiction(memory)
+    store = memory.runtime.store
+    await store.upsert(MEMORIES, await fact(memory, "city=Lisbon") | {"superseded_by": "another"})
+    assert (await commit(store, draft)).result.superseded == 0
+    assert (await fact(memory, "city=Lisbon"))["superseded_by"] == "another"
+
+
 async def test_a_winner_that_is_gone_by_then_replaces_nothing(memory: AsyncMemory):
     draft = await contradiction(memory)
     oslo = await fact(memory, "city=Oslo, since May")

@@ -484,3 +484,14 @@ async def test_the_rules_correct_turns_that_are_summarised_together_with_it():
 )
 def test_a_text_says_what_was_replaced_by_the_words_that_differ(text: str, was: str, now: str, expected: bool):
     assert says(text, was, now) is expected
+
+
+async def test_a_correction_by_hand_reaches_the_summary_that_says_it_in_other_words(chat: ScriptedChat):
+    async with opened(chat) as memory:
+        alice = memory.user("alice")
+        await tell(memory, "a", "fact: home town=Lisbon")
+        await tell(memory, "a", "fact: home town=Lisbon!", day=1)
+        [fact] = await alice.memories()
+        await alice.update(fact.id, content=NEW)
+        await alice.process("reconcile")
+        assert not [point for point in await points(memory, "a") if "Lisbon" in point]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from memories import opened
+from memories import fact, opened
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory
@@ -12,6 +12,7 @@ from agent_memory.errors import ModelError
 from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOutput
 from agent_memory.models import Memory
 from agent_memory.settings import Limits
+from agent_memory.steps.reprocess import match
 
 MARCH = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
@@ -229,6 +230,44 @@ async def test_what_was_merged_falls_with_a_part_that_is_found_no_more_and_the_o
     profile = await alice.profile()
     assert profile is not None
     assert sorted(profile.personal) == ["home town=Lis-bon", "pet=a dog called Rex"]
+
+
+@pytest.mark.parametrize("pinned", [False, True])
+async def test_what_was_merged_stands_while_its_parts_are_found_or_it_is_pinned(
+    memory: AsyncMemory, chat: ScriptedChat, pinned: bool
+):
+    alice = memory.user("alice")
+    await say(memory, "t1", "fact: home town=Lisbon")
+    await say(memory, "t2", "fact: home town=Lis-bon", day=1)
+    await alice.process("reconcile")
+    (merged,) = await alice.memories()
+    if pinned:
+        await alice.update(merged.id, pinned=True)
+    learn(chat, "script-2", lambda line: None if pinned else line)
+    assert (await alice.reprocess()).counts["gone"] == 0
+    assert [one.id for one in await alice.memories()] == [merged.id]
+
+
+async def test_what_another_conversation_turns_out_to_say_too_is_said_again(memory: AsyncMemory, chat: ScriptedChat):
+    await say(memory, "t1", "fact: home=Lisbon by the sea")
+    await say(memory, "t2", "nofact: home=Lisbon by the sea", day=3)
+    learn(chat, "script-2")
+    chat.outputs["extract"] = lambda data: ExtractOutput(
+        memories=[
+            ExtractedMemory(content="home=Lisbon by the sea", quote=turn.content, turns=[turn.ref])
+            for turn in data.turns
+        ]
+    )
+    await memory.user("alice").reprocess()
+    (home,) = await memory.user("alice").memories()
+    assert home.reaffirmed_at == MARCH + timedelta(days=3)
+
+
+def test_what_is_not_stale_keeps_its_wording():
+    old, new = (fact(f"Alice lives in Lisbon {where} the sea", content_hash=where) for where in ("by", "at"))
+    for stale in (True, False):
+        matched = match([old], [new], lambda _: stale)  # noqa: B023
+        assert (matched.changed, matched.decided) == (([(old, new)], []) if stale else ([], [new]))
 
 
 async def test_what_was_merged_twice_falls_as_a_whole_and_what_was_replaced_since_stays_replaced(

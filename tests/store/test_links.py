@@ -55,6 +55,8 @@ def test_nothing_is_linked_with_another_users_memories(memory):
         alice.remember("We both cycle", related_ids=[secret.id])
     with pytest.raises(NotFound, match="to link with"):
         alice.update(mine.id, related_ids=[secret.id])
+    with pytest.raises(NotFound, match="to link with"):
+        alice.update(mine.id, related_ids=[f"fact_{number}" for number in range(50)])
     with pytest.raises(InvalidInput, match="at most 50 others"):
         alice.update(mine.id, related_ids=[f"fact_{number}" for number in range(51)])
 

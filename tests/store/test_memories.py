@@ -1,7 +1,7 @@
 """Memories given, read, corrected; and the store that holds them."""
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ConfigurationError, Conflict, InvalidInput, NotFound
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded
+from agent_memory.models import iso
 from agent_memory.store.containers import MEMORIES, container_specs
 from embedded_cosmos import AsyncTransport, Engine, SyncTransport
 
@@ -252,6 +253,14 @@ async def test_validity_can_be_given(memory: AsyncMemory):
     await alice.remember("Works at Contoso", valid_from=january)
     assert len(await alice.memories(as_of=datetime(2026, 2, 1, tzinfo=UTC))) == 1
     assert await alice.memories(as_of=datetime(2025, 12, 1, tzinfo=UTC)) == []
+
+
+async def test_a_new_version_holds_though_the_one_before_it_had_an_end(local: AsyncMemory):
+    alice = local.user("alice")
+    fact = await alice.remember("Works at Contoso")
+    end = {"valid_to": iso(fact.created_at + timedelta(days=1))}
+    await local.runtime.store.patch(MEMORIES, fact.id, ("alice", fact.thread_id), end, "FROM c WHERE true")
+    assert (await alice.update(fact.id, content="Works at Fabrikam")).valid_to is None
 
 
 async def test_ids_that_end_with_a_space_take_no_turns_and_can_be_erased(local: AsyncMemory):
