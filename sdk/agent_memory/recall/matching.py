@@ -38,12 +38,17 @@ class Sought:
     links: bool
 
 
-async def vector_of(searcher: Searcher, query: str, speakers: Collection[str], degraded: list[str]) -> Vector | None:
-    """The vector of a question, which may name a speaker (`recall.phrasing`); None (noted) if there is none in time."""
+async def vector_of(
+    searcher: Searcher, query: str, typed: str, speakers: Collection[str], degraded: list[str]
+) -> Vector | None:
+    """The vector of a question, which may name a speaker (`recall.phrasing`); None (noted) if there is none in time.
+
+    If its words were typed differently (`recall.spelling`), the vector is between both forms.
+    """
     in_person = in_first_person(query, speakers)
     try:
-        vectors = (await searcher.embeddings.embed(list(dict.fromkeys([query, in_person])))).vectors
-        return vectors[0] if in_person == query else between(*vectors)
+        texts = list(dict.fromkeys([typed if in_person == query else query, in_person]))
+        return between(*(await searcher.embeddings.embed(texts)).vectors)
     except AgentMemoryError as error:
         logger.warning("Embedding of a query failed, searching by text only: %s", error)
         degraded.append(f"vector search: {error}")

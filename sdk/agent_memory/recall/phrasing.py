@@ -129,9 +129,11 @@ def in_first_person(question: str, named: Collection[str]) -> str:
     return "".join([*parts, question[behind:]])
 
 
-def between(asked: Vector, in_person: Sequence[float]) -> Vector:
-    """The vector between those of a question and of its form in the first person."""
-    pairs = zip(unit(asked), unit(in_person), strict=True)
+def between(asked: Vector, other_form: Sequence[float] | None = None) -> Vector:
+    """The vector between those of a question and of its other form, if it has one."""
+    if other_form is None:
+        return asked
+    pairs = zip(unit(asked), unit(other_form), strict=True)
     return unit((1 - FIRST_PERSON) * one + FIRST_PERSON * other for one, other in pairs)
 
 

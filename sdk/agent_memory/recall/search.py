@@ -37,6 +37,7 @@ from agent_memory.recall.phrasing import names_called, subject_of, with_names_of
 from agent_memory.recall.rarity import NOTHING_SEEN, telling
 from agent_memory.recall.relevance import Talk, repeats_question
 from agent_memory.recall.searcher import Searcher, cache_key, rerank
+from agent_memory.recall.spelling import Spelt, spelt
 from agent_memory.recall.timed import Wanted, read_instead
 from agent_memory.store import queries, search_queries
 from agent_memory.store.chunks import chunk_id, in_zone, words_of
@@ -137,16 +138,17 @@ async def _search(
     thread: str | None,
 ) -> Found:
     at = filters.get("as_of") or now()
-    asked, seen, named = query, NOTHING_SEEN, set[str]()
+    asked, seen, named, spelling = query, NOTHING_SEEN, set[str](), Spelt(query)
     if query_terms(query):
         seen = await searcher.seen.of(searcher.store, partition[0])
         read = searcher.reads(partition)
         greeted = [one for one in seen.greetings if read(one.thread_id)]
         named = {one.name for one in seen.speakers if read(one.thread_id)}
-        query = subject_of(with_names_of_turns(query, names_called(greeted)))
+        spelling = await spelt(with_names_of_turns(query, names_called(greeted)), named)
+        query = subject_of(spelling.likeliest)
     times = periods(asked, there(at, searcher.zone))
     dated = [term.lower() for term in (*date_terms(times), *stored_days(times))]
-    terms = list(dict.fromkeys([*query_terms(query), *dated]))[:MAX_TERMS]
+    terms = list(dict.fromkeys([*query_terms(query), *spelling.words, *dated]))[:MAX_TERMS]
     where = condition(filters)
     parameters: dict[str, Any] = filter_parameters(filters)
     if off := searcher.threads_off:
@@ -159,7 +161,7 @@ async def _search(
         wanted = Wanted(asked, terms, where, parameters, filters, thread, limit)
         if (whole := await read_instead(searcher, partition, wanted, degraded)) is not None:
             return Found(whole, degraded)
-    vector = asyncio.ensure_future(vector_of(searcher, query, named, degraded))
+    vector = asyncio.ensure_future(vector_of(searcher, query, subject_of(spelling.typed), named, degraded))
     sought = Sought(partition, query, telling(terms, seen), where, parameters, vector, links)
     results = await asyncio.gather(
         read_fresh(searcher, partition, terms, filters, degraded, nearest),
@@ -172,6 +174,9 @@ async def _search(
     fresh, found = _result_or_raise(results[0]), _result_or_raise(results[1])
     orders, binding_hits, liked = (_result_or_raise(result) for result in results[2:])
     threshold = searcher.settings.threshold(searcher.embeddings.model_id) if least is None else least
+    if spelling.alternatives:
+        query = subject_of(spelling.among(one.memory.content for one in found))
+        terms = [*query_terms(query), *dated]
     found = related(found, terms, threshold, nearest)
     around, linked = await _around(searcher, sought, found, fresh, degraded)
     found += around

@@ -74,6 +74,21 @@ class TiktokenCounter:
         return ""
 
 
+def place_of_word(word: str) -> int | None:
+    """The place of a lower-case word among the tokens of o200k_base, or None if it is no single one; common ones first.
+
+    Its vocabulary was made from many languages and from code, so it also knows names and terms.
+    """
+    encoding = _encoding("o200k_base")
+    places = []
+    for form in (f" {word}", f" {word.capitalize()}"):
+        try:
+            places.append(encoding.encode_single_token(form))
+        except KeyError:
+            continue
+    return min(places, default=None)
+
+
 @lru_cache(maxsize=4096)
 def _counted(name: EncodingName, text: str) -> int:
     return len(_encoding(name).encode_ordinary(text))
