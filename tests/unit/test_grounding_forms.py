@@ -1,12 +1,14 @@
 """Wrong memories by the form of their fault, and right ones beside them: `tests/data/labelled/answers-forms.jsonl`.
 
-Four rounds by authors who had not read the checks: everyday talk of many fields in seven languages. Of the 120 wrong
+Six rounds by authors who had not read the checks: everyday talk of many fields in seven languages. Of the 120 wrong
 memories of the first round 77 were caught at first sight, and 28 of its 165 right ones got the user's own words. Of the
 second, written after the checks were mended on the first, 33 of 40 were caught at first sight (23 without the mends),
 and 5 of 51 got the user's own words. None was lost. Of the third, by another author, 117 of 227 were caught at first
 sight, and 33 of 189 right ones got the user's own words. Of the fourth, by that author after mends on the third, 26 of
-41 were caught at first sight (23 without the mends), and 4 of 47 right ones got the user's own words (6 without). What
-is still kept needs knowledge: feelings and manners that nobody told, whom "he" means, irony, halves of a sentence.
+41 were caught at first sight (23 without the mends), and 4 of 47 right ones got the user's own words (6 without). Of the
+fifth, by a new author, 57 of 93 were caught at first sight (69 now), and 12 of 81 right ones got the user's own words
+(4 now). Of the sixth, kept aside meanwhile, 58 of 92 were caught (51 without the mends), and 6 of 76 right ones got the
+user's own words (10 without). What is still kept needs knowledge: feelings and manners that nobody told, whom "he" means, irony, halves of a sentence.
 """
 
 from __future__ import annotations
@@ -36,14 +38,14 @@ def reasons(case: dict[str, Any], told: dict[str, Any]) -> list[str]:
     return ground(ExtractOutput(memories=[memory]), ExtractInput(turns=turns))[1]
 
 
-@pytest.mark.parametrize(("number", "most"), [(1, 9), (2, 4), (3, 88), (4, 10)])
+@pytest.mark.parametrize(("number", "most"), [(1, 9), (2, 4), (3, 88), (4, 10), (5, 24), (6, 34)])
 def test_few_wrong_memories_are_kept(number: int, most: int):
     wrong = [case for case in CASES if case["round"] == number and "bad" in case]
     kept = [(case["class"], case["bad"]["content"]) for case in wrong if not reasons(case, case["bad"])]
     assert len(kept) <= most, (len(kept), kept)
 
 
-@pytest.mark.parametrize(("number", "most"), [(1, 5), (2, 2), (3, 14), (4, 0)])
+@pytest.mark.parametrize(("number", "most"), [(1, 5), (2, 2), (3, 14), (4, 0), (5, 4), (6, 6)])
 def test_no_right_memory_is_lost_and_few_get_other_words(number: int, most: int):
     right = [(case, told) for case in CASES if case["round"] == number for told in case["good"]]
     other = {told["content"]: why for case, told in right for why in reasons(case, told)}

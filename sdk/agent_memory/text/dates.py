@@ -37,7 +37,7 @@ DAYS = {name.lower(): i for i, name in enumerate(DAY_NAMES)} | {
 _YEARS = range(1900, 2200)
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _HOLIDAYS = {"christmas eve": (12, 24), "christmas": (12, 25), "new year's eve": (12, 31), "new year's day": (1, 1),
-             "halloween": (10, 31), "valentine's day": (2, 14)}  # fmt: skip
+             "xmas eve": (12, 24), "xmas": (12, 25), "halloween": (10, 31), "valentine's day": (2, 14)}  # fmt: skip
 
 CALENDAR = frozenset(name.lower() for name in (*MONTH_NAMES, *DAY_NAMES))
 """The names of months and weekdays."""

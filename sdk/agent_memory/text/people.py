@@ -35,6 +35,14 @@ SAME_KIN = {
 }
 """Other English words for the same kin."""
 
+AS_I = frozenset("i i'm i've i'd i'll ich yo je j'ai j'aime io eu ik".split())
+MY = frozenset("my mein meine meinen meinem meiner mi mis mon ma mes mio mia meu minha mijn".split())
+ME = frozenset("me us mir mich uns moi".split())
+WE = frozenset("we we're we've we'd we'll wir nosotros nous noi nós wij".split())
+OUR = frozenset("our ours unser unsere unserem unserer nuestro nuestra notre nos ons onze".split())
+"""How speakers name themselves and what is theirs, in the languages of `KIN`. `ME` has "us", too."""
+OWN = MY | OUR
+
 
 def plain_kin(words: Iterable[str]) -> set[str]:
     """The words without a possessive ending, each relative under one name: "mum's" is "mother"."""

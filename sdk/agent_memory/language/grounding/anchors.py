@@ -11,14 +11,14 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from agent_memory.language.grounding.clauses import ME, content_words, is_about_user, stems_of
+from agent_memory.language.grounding.clauses import content_words, is_about_user, stems_of
 from agent_memory.language.grounding.measures import in_digits, is_unit, without_scales
 from agent_memory.language.grounding.polarity import CLAUSE, NEGATORS, words_of
 from agent_memory.language.grounding.reversals import is_turned_comparison
 from agent_memory.text.dates import CALENDAR, DAY_NAMES, MONTH_NAMES
 from agent_memory.text.names import names
 from agent_memory.text.patterns import WORD, linear
-from agent_memory.text.people import SAME_KIN
+from agent_memory.text.people import ME, SAME_KIN
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stop_words import SMALL_WORDS
 
@@ -56,7 +56,7 @@ _OPPOSITES = [
         ("arrive arrives arrived arriving arrival", "leave leaves left leaving depart departs departed departure"),
         ("open opens opened opening", "close closes closed closing"),
         ("first earliest", "last latest"),
-        ("morning mornings breakfast", "evening evenings dinner night nights"),
+        ("morning mornings breakfast morgens", "evening evenings dinner night nights abends"),
         ("single", "married"),
         ("hot warm warmer", "cold cool cooler"),
         ("cheaper cheapest cheap", "pricier expensive dearer dear"),
@@ -128,8 +128,16 @@ _RATE = linear(
 )
 
 
+_PER = linear(r"\s?/\s?(sec|s|min|hr|h|day|wk|mo|yr)\b", re.IGNORECASE)
+_PER_UNITS = {"sec": "second", "s": "second", "min": "minute", "hr": "hour", "h": "hour", "day": "day", "wk": "week",
+              "mo": "month", "yr": "year"}  # fmt: skip
+
+
 def _other_rate(content: str, quoted: str) -> str | None:
     """Finds "a cup a week" if a cup a day was said."""
+    content, quoted = (
+        _PER.sub(lambda unit: f" per {_PER_UNITS[unit[1].casefold()]}", text) for text in (content, quoted)
+    )
     told, said = (
         {"".join(found).casefold().replace("dai", "day") for found in _RATE.findall(text)} for text in (content, quoted)
     )
@@ -234,14 +242,15 @@ def _moved(content: str, quoted: str) -> str | None:
     compared = 0
     for claim in _PARTS.split(in_digits(content)) if len(parts) > 1 else ():
         anchors = _anchors(claim, inside=not claim.startswith(("User", "The user", "Der Nutzer")))
-        told = _told(claim) - frozenset(one.casefold()[:8] for one in anchors & homes.keys())
+        told = _told(claim)
         for anchor in sorted(anchors & homes.keys()):
             compared += 1
             home = homes[anchor]
-            about = home[0] - {anchor.casefold()[:8]}
+            itself = {anchor.casefold()[:8]}
+            about = home[0] - itself
             # A bare name addresses somebody: "Thanks, Nate!"
             fewest = 2 if anchor.isalpha() and anchor not in subjects else 1
-            if len(home) > 1 or len(about) < fewest or _meets(told, about) or compared > _MOST:
+            if len(home) > 1 or len(about) < fewest or _meets(told - itself, about) or compared > _MOST:
                 continue
             if any(others and others.isdisjoint(anchors) and told & rival for others, rival in parts):
                 return f"{anchor} was said of something else"

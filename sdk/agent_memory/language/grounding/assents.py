@@ -38,6 +38,7 @@ def not_agreed(content: str, cited: Sequence[Spoken], before: Sequence[Spoken]) 
         _deferred(content, by_user, by_agent, [turn.text for turn in before if turn.is_user])
         or _denied_value(content, by_user, by_agent)
         or _refused(content, cited, before)
+        or _other_choice(content, cited, before)
         or _not_the_question(content, cited, before)
     )
 
@@ -163,13 +164,29 @@ def _refused(content: str, cited: Sequence[Spoken], before: Sequence[Spoken]) ->
     words = words_of(content)
     if not question or not (NEGATORS | _OPEN_QUESTION).isdisjoint(question):
         return None
-    if not (NEGATORS | _LIMITED | AGAINST).isdisjoint(words) or _brings(content, users[-1].text):
+    if not (NEGATORS | _LIMITED | AGAINST - set(question)).isdisjoint(words) or _brings(content, users[-1].text):
         return None
     told, about = content_words([word for word in words if word not in _OPENS]), content_words(question)
     # What the reply says beside its "no" may be the claim.
     if len(told & about) < min(2, len(told)) or not told.isdisjoint(content_words(words_of(users[-1].text))):
         return None
     return "the user did not agree to it"
+
+
+_EITHER = linear(r"(\p{L}{3,}) (?:or|oder|o|ou|of) (?:an? |the )?(\p{L}{3,})", re.IGNORECASE)
+
+
+def _other_choice(content: str, cited: Sequence[Spoken], before: Sequence[Spoken]) -> str | None:
+    """Finds "prefers a window seat" if the user said "aisle" to "window or aisle?"."""
+    users = [turn for turn in cited if turn.is_user]
+    told, reply = content_words(words_of(content)), content_words(words_of(users[-1].text))
+    for question in _questions_before(users[-1], [*before, *cited]) if NEGATORS.isdisjoint(words_of(content)) else ():
+        for pair in _EITHER.findall(question):
+            one, other = (content_words([word.casefold()]) for word in pair)
+            for chosen, left in ((one, other), (other, one)):
+                if chosen and chosen <= reply - told and left and left <= told - reply:
+                    return "the user chose the other one"
+    return None
 
 
 _BARE = frozenset("yes yeah yep sure ok okay please thing do that sounds good great fine of course".split())

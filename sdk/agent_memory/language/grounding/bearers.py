@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from agent_memory.language.grounding.clauses import (
     NOBODY,
     OF_PEOPLE,
-    OWN,
     PRONOUNS,
     SELF,
     THEIRS,
@@ -28,13 +27,9 @@ from agent_memory.language.offline.verbs import is_past
 from agent_memory.text.dates import DAYS
 from agent_memory.text.languages import is_foreign
 from agent_memory.text.names import names
-from agent_memory.text.people import KIN, SAME_KIN, plain_kin
+from agent_memory.text.people import AS_I, KIN, MY, OUR, OWN, SAME_KIN, WE, plain_kin
 
 _JOINING = frozenset("if unless when because that wenn falls weil dass si que quand se".split())
-_I = frozenset(
-    "i i'm i've i'd i'll my ich mein meine meinen yo mi mis je j'ai mon ma mes io mio mia eu meu minha ik mijn".split()
-)
-_WE = frozenset("we we're we've we'd we'll us our ours wir uns unser unsere nosotros nos nous notre on noi".split())
 _SPEECH = frozenset('"“”„«»‘')
 _HE = frozenset("er sie".split())
 _OTHER = "somebody else"
@@ -50,7 +45,7 @@ def of_other_bearer(content: str, cited: Sequence[tuple[str, str]], speaker: str
         people: the names of the talk in small letters.
     """
     words = words_of(content)
-    subject = _subject(words, speaker)
+    subject = _subject(words, speaker, people)
     known = [found for name, text in cited for found in _bearers(text, name)]
     if subject is None or subject not in {speaker, *KIN, *people, *(bearer for _, bearer in known)}:
         return None
@@ -76,13 +71,14 @@ _FEWEST = 2
 """If several clauses share most words with a claim, they must share this many to count as its sources. A choice."""
 
 
-def _subject(words: Sequence[str], speaker: str) -> str | None:
+def _subject(words: Sequence[str], speaker: str, people: frozenset[str]) -> str | None:
     """Whom a claim is about: the speaker, a relative, or the name at its beginning."""
     if not words:
         return None
     first, second = words[0], words[1].removesuffix("'s") if len(words) > 1 else ""
     if first.endswith("'s"):
-        return SAME_KIN.get(second, second) if second in KIN else None
+        named = [word for word in words[2:3] if word in people]
+        return SAME_KIN.get(second, second) if second in KIN else next(iter(named), None)  # "User's cat Miso"
     return speaker if is_about_user(words) else first
 
 
@@ -96,7 +92,7 @@ def _is_same(bearer: str, subject: str, home: Clause, speaker: str) -> bool:
         SAME_KIN.get(bearer, bearer) == subject
         or subject in here
         or bearer == _OTHER
-        or not (_WE | {"they"}).isdisjoint(here)
+        or not (WE | OUR | {"they"}).isdisjoint(here)
     )
 
 
@@ -127,9 +123,9 @@ def _bearers(text: str, speaker: str) -> Iterator[tuple[Clause, str | None]]:
         elif party in PRONOUNS and not foreign:
             bearer = _OTHER if clause.begins or carried in (None, speaker) else carried
         elif party or foreign:
-            inside = next((word for word in words[:5] if word in _HE | _I), None)
+            inside = next((word for word in words[:5] if word in _HE | AS_I | MY), None)
             bearer = None if inside is None else _OTHER if inside in _HE else speaker
-        elif words[0] in _I | _WE or (is_past(words[0]) and at == 0):  # "Finished the half marathon"
+        elif words[0] in AS_I | OWN | WE or (is_past(words[0]) and at == 0):  # "Finished the half marathon"
             bearer = speaker
         elif is_past(words[0]) and not clause.begins:
             bearer = carried

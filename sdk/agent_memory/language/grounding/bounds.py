@@ -1,4 +1,4 @@
-"""Bounds: checks that a claim keeps "at least", ranges, ordinals, "every other" and conditions as they were said."""
+"""Bounds: checks that a claim keeps "at least", ranges, "every other" and conditions as they were said."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 
 from agent_memory.language.grounding.measures import in_digits
 from agent_memory.language.grounding.polarity import HEDGES, NEGATORS, telling, without_may, words_of
-from agent_memory.text.figures import NUMBERS
 from agent_memory.text.patterns import linear
 from agent_memory.text.sentences import sentences
 
@@ -42,10 +41,6 @@ _LIMITED = frozenset(
     entre al menos hasta como unos almeno circa fino""".split()
 )
 """Words with which a claim may give one figure for a range."""
-_ORDINALS = {
-    word: str(number)
-    for number, word in enumerate("second third fourth fifth sixth seventh eighth ninth tenth".split(), 2)
-}
 _EVERY = linear(r"\b(?:every|each)\s+(\p{L}+|\d+)", re.IGNORECASE)
 _SKIPS = frozenset("other second alternate third fourth few couple two three four five six 2 3 4 5 6".split())
 _RARER = frozenset("other second alternate biweekly bi fortnight fortnightly two three alternating".split())
@@ -94,7 +89,7 @@ _TELLS_DOUBT = HEDGES | frozenset("whether if uncertain know knows unknown uncle
 
 
 def wrong_bound(content: str, quoted: str) -> str | None:
-    """The first bound, range, ordinal or condition that differs between a claim and its quote; None if all agree.
+    """The first bound, range or condition that differs between a claim and its quote; None if all agree.
 
     Args:
         content: the claim, without its dates.
@@ -103,7 +98,6 @@ def wrong_bound(content: str, quoted: str) -> str | None:
     return (
         _turned_bound(content, quoted)
         or _narrowed(content, quoted)
-        or _other_ordinal(content, quoted)
         or _more_often(content, quoted)
         or _unconditional(content, quoted)
     )
@@ -141,18 +135,6 @@ def _narrowed(content: str, quoted: str) -> str | None:
     return None
 
 
-def _other_ordinal(content: str, quoted: str) -> str | None:
-    said = words_of(quoted)
-    known = {_ORDINALS[word] for word in said if word in _ORDINALS}
-    others = {str(NUMBERS[word]) for word in said if word in NUMBERS} | {word for word in said if word.isdigit()}
-    if not known:
-        return None
-    for word in words_of(content):
-        if word in _ORDINALS and _ORDINALS[word] not in known | others:
-            return f"nobody said {word}"
-    return None
-
-
 def _more_often(content: str, quoted: str) -> str | None:
     skips = any(word.casefold() in _SKIPS for word in _EVERY.findall(quoted))
     every = _EVERY.findall(content)
@@ -169,9 +151,10 @@ def _on_condition(words: set[str], sentence: str) -> bool:
     if gap is not None and not _ASKING_WHETHER.search(sentence[: gap.start()]):
         found.append((sentence[: gap.start()], sentence[gap.end() :], 2))
     for claim, condition, fewest in found:
-        if len(told & telling(words_of(claim))) < fewest or not _SAYING.isdisjoint(words_of(condition)):
+        held = telling(words_of(claim))
+        if len(told & held) < max(1, min(fewest, len(held) - 1)) or not _SAYING.isdisjoint(words_of(condition)):
             continue
-        if told.isdisjoint(telling(words_of(condition)) - telling(words_of(claim))):
+        if told.isdisjoint(telling(words_of(condition)) - held):
             return True
     return False
 

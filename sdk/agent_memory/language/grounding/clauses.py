@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from agent_memory.language.grounding.conditions import on_condition
-from agent_memory.language.grounding.polarity import CLAUSE, HEDGES, NEGATORS, without_may, words_of
+from agent_memory.language.grounding.polarity import CLAUSE, EMPTY, HEDGES, NEGATORS, without_may, words_of
 from agent_memory.language.offline.text import stem as lemma
 from agent_memory.language.offline.verbs import is_past
 from agent_memory.text.dates import DAYS
 from agent_memory.text.patterns import WORD, linear
-from agent_memory.text.people import KIN, SAME_KIN
+from agent_memory.text.people import AS_I, KIN, ME, MY, OUR, OWN, SAME_KIN, WE
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
 
@@ -47,12 +47,7 @@ def content_words(words: Sequence[str]) -> frozenset[str]:
     )
 
 
-_EMPTY = (
-    SMALL_WORDS
-    | FUNCTION_WORDS
-    | frozenset("users user's nutzers de het een en van zijn haar heeft hebben met".split())
-    | USER
-)
+_EMPTY = EMPTY | USER | {"users", "user's", "nutzers"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +170,7 @@ def is_about_user(words: Sequence[str]) -> bool:
 _MOODS = {
     "planned": r"(?:promis(?:e|es|ed)|offer(?:s|ed)?|agreed?|threaten(?:s|ed)?|vow(?:s|ed)?)\s+to|"
     r"will|['’]ll|(?:am|is|are|was|were|['’]m|['’]re|['’]s)\s+(?:going|about|set|due)\s+to|gonna|plan(?:ning|s)?\s+"
-    r"(?:to|on)|intend(?:s|ing)?\s+to|scheduled\s+to|aim(?:s|ing)?\s+to|(?:ich|wir|er|sie)\s+(?:will|wollen|werde|"
+    r"(?:to|on)|(?:try|tries|trying|attempt|attempting)\s+to|intend(?:s|ing)?\s+to|scheduled\s+to|aim(?:s|ing)?\s+to|(?:ich|wir|er|sie)\s+(?:will|wollen|werde|"
     r"werden|wird)|(?:ai|ont|avons|avez|va|vais|vont|allons)\s+l['’]intention|(?:je\s+)?vais|(?:nous\s+)?allons|"
     r"(?:on\s+)va|(?:je|on|nous)\s+comp(?:te|tons)|next\s+(?:up|on\s+(?:my|our)\s+list)|to-?do|voy\s+a|vamos\s+a|va\s+a|van\s+a|pienso|planeo|vou|sto\s+per|ho\s+intenzione",
     "allowed": r"(?:allowed|permitted|entitled|eligible)\s+to",
@@ -274,9 +269,6 @@ _REQUESTED = linear(
     r"\byou\s+(?:please\s+)?(?:remind|note|remember|add|put|save|book|schedule|tell|write|keep)\b", re.IGNORECASE
 )
 """Requests such as "note that …": what follows is a statement, although it is part of a request."""
-OWN = frozenset(
-    "my our mein meine meinen unser unsere mi mis nuestro nuestra mon ma mes notre nos mio mia meu minha".split()
-)
 
 # --- parties ---
 
@@ -288,12 +280,7 @@ THEIRS = frozenset("his her their seine ihre".split())
 _CONCERNING = frozenset("about on with for in at".split())
 ADDRESSING = frozenset("ask tell call".split())
 PRONOUNS = frozenset("he she er sie il elle él ella lui lei ele ela".split())
-SELF = frozenset(
-    """i i'm i've i'd i'll me my mine myself we we're we've we'd we'll us our ours both together ich mir mich mein meine
-    meinen wir uns unser yo me mi mis conmigo nos nosotros nuestro je j'ai me m'a moi mon ma mes nous notre io mi mio
-    mia noi eu mim comigo nós ik mij mijn wij ons onze""".split()
-)
-ME = frozenset("me us mir mich uns moi".split())
+SELF = AS_I | MY | ME | WE | OUR | frozenset("mine myself both together me conmigo m'a mim comigo".split())
 _LEADING = frozenset(
     """and but so well also because oh actually btw yes yeah no then when while since though although und aber also weil
     y pero porque et mais parce e ok plus apparently hey""".split()
@@ -301,7 +288,6 @@ _LEADING = frozenset(
 NOBODY = frozenset("here's there's that's what's it's who's where's how's let's everything's nothing's".split())
 """Words whose "'s" makes no owner and no person."""
 _OF = frozenset("of de d' von di da van".split())
-_POSSESSIVES = frozenset("my our meiner unserer meinem unserem ma mon mes notre mi mis mia mio mijn minha meu".split())
 _AS_NAMES = frozenset([*SAME_KIN, "oma", "opa", "maman"])
 _BETWEEN = frozenset("already just also still never always really finally".split())
 _IS_BEHIND = frozenset(
@@ -332,7 +318,7 @@ def _party(words: Sequence[str], part: str, *, joined: bool) -> tuple[str, str |
         if base not in KIN or (owns and at):
             continue
         before = words[:at]
-        if 1 < at <= 4 and before[-1] in _POSSESSIVES and before[-2] in _OF:  # "la prof de ma fille"
+        if 1 < at <= 4 and before[-1] in OWN and before[-2] in _OF:  # "la prof de ma fille"
             return before[-3], word
         possessors = [one.removesuffix("'s") for one in before if one.endswith("'s")]
         if possessors and at <= 3:

@@ -1,4 +1,4 @@
-"""Contrasts: finds claims that reverse an order, a share or an exception, or name another one of a series.
+"""Contrasts: finds claims that reverse a share or an exception, or name another one of a series.
 
 Mostly for English. A claim is compared with the quoted sentences.
 """
@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterable
 from itertools import pairwise
 
-from agent_memory.language.grounding.clauses import USER, content_words
+from agent_memory.language.grounding.clauses import USER, stems_of
 from agent_memory.language.grounding.polarity import NEGATORS, words_of
 from agent_memory.text.patterns import linear
-from agent_memory.text.people import KIN
+from agent_memory.text.people import AS_I, KIN, plain_kin
 from agent_memory.text.stems import stem
 
 
@@ -26,7 +26,6 @@ def contrasts(content: str, quoted: str, said: str) -> str | None:
     """
     return (
         _other_of_a_row(content, quoted, said)
-        or _other_order(content, quoted)
         or _other_share(content, quoted)
         or _excepted(content, quoted)
         or _of_relatives(content, quoted)
@@ -57,22 +56,6 @@ def _other_of_a_row(content: str, quoted: str, said: str) -> str | None:
     return None
 
 
-_THEN = linear(r"\bfirst,?\s+([^.;!?]{3,200}?),?\s+(?:and\s+)?then\s+([^.;!?]{3,200})", re.IGNORECASE)
-_BEFORE = linear(r"^(.{3,200}?)\s(before|after)\s(.{3,200})$", re.IGNORECASE)
-
-
-def _other_order(content: str, quoted: str) -> str | None:
-    """Finds "the frontend before the database" where the database comes first, then the frontend."""
-    told, found = _BEFORE.search(content), _THEN.search(quoted)
-    if told is None or found is None:
-        return None
-    earlier, later = (told[1], told[3]) if told[2].lower() == "before" else (told[3], told[1])
-    first, then = _stems(found[1]), _stems(found[2])
-    is_turned = _stems(earlier) & (then - first) and _stems(later) & (first - then)
-    is_kept = _stems(earlier) & (first - then) and _stems(later) & (then - first)
-    return "it was to happen in the other order" if is_turned and not is_kept else None
-
-
 _FEW = linear(
     r"\b(?:(?:hardly|scarcely|barely) (?:any(?:one|body)?)|(?:almost |nearly |practically )?(?:nobody|no one|none)"
     r"|(?:very |only a )few|a minority)\b",
@@ -92,40 +75,82 @@ def _other_share(content: str, quoted: str) -> str | None:
 
 
 _EXCEPT = linear(
-    r"\b(?i:except(?: for)?|apart from|other than|(?:every|any|no)(?:one|body) but|all but|aside from)"
-    r"\s+(\p{Lu}[\p{L}\p{M}]+)"
+    r"\b(?:except(?:ing)?(?: for)?|apart from|other than|(?:every|any|no)(?:one|body|thing) but|all but|aside from)"
+    r"\s+([^,.;!?]+)",
+    re.IGNORECASE,
 )
 
 
 def _excepted(content: str, quoted: str) -> str | None:
-    """Finds "Lena got the shot" where everyone except Lena got it."""
-    for found in _EXCEPT.finditer(quoted):
-        name = found[1].casefold()
-        told = words_of(content)
-        if name in told[:1] and NEGATORS.isdisjoint(told) and not _EXCEPT.search(content) and "only" not in told:
-            shared = _stems(content) & _stems(quoted) - {stem(name)}
-            if shared:
-                return f"{found[1]} was excepted"
+    """Finds "Lena got the shot" and "everyone got the shot" where everyone except Lena got it."""
+    told = words_of(content)
+    if _EXCEPT.search(content) or not (NEGATORS | _APART).isdisjoint(told):
+        return None
+    for found in _EXCEPT.findall(quoted):
+        name = found.split()[0]
+        if (
+            name[0].isupper()
+            and name.casefold() in told[:1]
+            and stems_of([content]) & stems_of([quoted]) - {stem(name)}
+        ):
+            return f"{name} was excepted"
+        if _MANY.search(content) and stems_of([content]).isdisjoint(stems_of([found])):
+            return "it leaves out an exception"
     return None
 
 
+_APART = frozenset("only but still remaining left alone".split())
+
+
 def of_other_kin(content: str, cited: str, before: str) -> str | None:
-    """Finds "User's sister takes ibuprofen" where the user takes it, and an earlier turn was about the sister."""
-    words = words_of(cited)
-    if "i" not in words and not any(word.startswith(("i'", "i’")) for word in words):
-        return None
-    if not _OTHERS.isdisjoint(words):
-        return None
-    here, earlier = _kin(words), _kin(words_of(before))
-    told = next(iter(_kin(words_of(content)[:4])), None)
-    return f"nobody said {told} of this" if told and told not in here and told in earlier else None
+    """Finds a relative of whom this was not said.
+
+    "User's sister takes ibuprofen" where the user takes it and an earlier turn was about the sister, "User's mother"
+    for the grandmother, "User's sister" for the sister-in-law.
+    """
+    words, told = words_of(cited), words_of(content)
+    at = next((at for at, word in enumerate(told[:4]) if plain_kin([word]) & KIN), len(told))
+    here, earlier, found = _kin(words), _kin(words_of(before)), _kin(told[at : at + 1])
+    kin, in_law = min(found, default=""), told[at + 1 : at + 3] == _IN_LAW
+    near = [*words, *words_of(before)]
+    owned = told[at - 1 : at] and (told[at - 1].endswith("'s") or not _SOME.isdisjoint(told[:at]))
+    alone = len([word for word in near if _kin([word])]) == 1
+    if (
+        kin
+        and owned
+        and alone
+        and not in_law
+        and kin not in here | earlier
+        and any({kin, *here} <= line for line in _LINES)
+    ):
+        return f"nobody said {kin}"
+    if (
+        kin in here
+        and told[at + 1 : at + 3] != _IN_LAW
+        and all(near[place + 1 : place + 3] == _IN_LAW for place, word in enumerate(near) if kin in _kin([word]))
+    ):
+        return f"nobody said {kin}"
+    is_of_self = any(word in AS_I for word in words) and _OTHERS.isdisjoint(words)
+    return f"nobody said {kin} of this" if kin and is_of_self and kin not in here and kin in earlier else None
 
 
 _OTHERS = frozenset("he she they him her his their them it this that these those we our one who also too both".split())
+_SOME = frozenset("a an one two three four five several".split())
+_IN_LAW = ["in", "law"]
+_LINES = [
+    frozenset(words.split())
+    for words in (
+        "mother father grandmother grandfather aunt uncle",
+        "sister brother cousin",
+        "son daughter niece nephew",
+        "wife husband",
+    )
+]
+"""Relatives of whom one is never another."""
 
 
-def _kin(words: Iterable[str]) -> frozenset[str]:
-    return frozenset(bare for word in words if (bare := word.removesuffix("'s").removesuffix("’s")) in KIN)
+def _kin(words: Iterable[str]) -> set[str]:
+    return {one for word in words for one in plain_kin([word, word.removesuffix("s")]) if one in KIN}
 
 
 _OF_MY = linear(
@@ -167,7 +192,3 @@ def of_relative(content: str, quoted: str, speaker: str) -> str | None:
         if stem(found[1].casefold()) == stem(verb) and said.count(stem(verb)) == 1:
             return f"somebody else {found[1]}"
     return None
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in content_words(words_of(text)))

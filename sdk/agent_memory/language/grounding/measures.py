@@ -169,9 +169,16 @@ def _with_halves(said: str) -> str:
         digits.append(f"{number}.5 {unit}")
         if unit.startswith("hour"):
             digits.append(f"{60 * number + 30} minutes")
+    digits += [worth for word, worth in _SPANS.items() if word in said.casefold()]
+    for hours, minutes in _HOURS_AND.findall(said.casefold()):
+        if number_of(hours) and 0 < number_of(minutes) < 60:
+            digits.append(f"{number_of(hours)}:{number_of(minutes):02}")
     return " \n".join([said, *digits])
 
 
+_SPANS = {"fortnight": "2 weeks 14 days", "decade": "10 years"}
+_HOURS_AND = linear(r"\b(\p{L}+|\d{1,2}) hours?(?: and)? (\p{L}+|\d{1,2})\b")
+"""A duration: "two hours ten" is 2:10."""
 _AND_A_HALF = linear(r"\b(an?|one|two|three|four|five|six|seven|eight|nine|ten|\d+) (\p{L}+) and a half\b")
 _CLOCK = linear(r"\b(\d{1,2})(?:[:h](\d\d))?\s?(pm|p\.m|uhr abends|uhr nachmittags|uhr)?")
 _AFTERNOON = frozenset(["pm", "p.m", "uhr abends", "uhr nachmittags"])
@@ -282,7 +289,8 @@ UNITS = (
      "mile": "mi", "miles": "mi", "mi": "mi", "m": "m", "metre": "m", "metres": "m", "meters": "m", "feet": "ft",
      "ft": "ft", "cm": "cm", "inches": "in", "inch": "in"},
     {"kg": "kg", "kilo": "kg", "kilos": "kg", "kilograms": "kg", "lb": "lb", "lbs": "lb", "pound": "lb",
-     "pounds": "lb", "stone": "st", "oz": "oz", "ounces": "oz", "gallon": "gal", "gallons": "gal", "g": "g",
+     "pounds": "lb", "stone": "st", "oz": "oz", "ounces": "oz", "gallon": "gal", "gallons": "gal", "g": "g", "µg": "ug",
+     "mcg": "ug", "microgram": "ug", "micrograms": "ug", "mikrogramm": "ug", "milligram": "mg", "milligrams": "mg",
      "grams": "g", "mg": "mg", "ml": "ml", "l": "l", "litres": "l", "liters": "l", "cups": "cup", "mb": "mb",
      "gb": "gb", "tb": "tb"},
     {"sqm": "m2", "sqmetre": "m2", "sqmetres": "m2", "sqmeter": "m2", "sqmeters": "m2", "qm": "m2",

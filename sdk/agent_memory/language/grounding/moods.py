@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from agent_memory.language.grounding.clauses import (
-    OWN,
     PRONOUNS,
     SELF,
     Clause,
@@ -26,9 +25,10 @@ from agent_memory.language.offline.text import stem as lemma
 from agent_memory.language.offline.verbs import is_past
 from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import linear
+from agent_memory.text.people import AS_I, MY, OWN, WE
 from agent_memory.text.sentences import sentences
 
-_HAS_TO = linear(r"\b(?:has|have|needs?)\s+to\b")
+_HAS_TO = linear(r"\b(?:has|have|needs?|is|are)\s+to\b")
 _MARKS = HEDGES | frozenset(
     """will would going gonna upcoming soon tomorrow next scheduled schedule intend intends intention aim aiming expects
     expecting expected must due supposed prepares preparing ready about ask asks asked asking question questions wonder
@@ -40,6 +40,7 @@ _MARKS = HEDGES | frozenset(
     agreed offered
     decided chose recommends recommended advises advised requires require required requirement rule policy
     expresses expressed wanting feeling hesitates hesitating torn remembers recalls certain
+    try tries trying attempts attempting effort efforts
     hésite zögert schwankt duda esita
     will wollen möchte möchten plant planen soll sollte muss müssen fragt fragte glaubt denkt vermutet hofft würde hätte
     könnte angeblich anscheinend vielleicht wahrscheinlich vermutlich wird werden überlegt wünscht beabsichtigt
@@ -71,9 +72,6 @@ _REPORTED = linear(
     re.IGNORECASE,
 )
 """Words quoted without quotation marks: "the letter reads: …", "translate: …". (Not those of "proofread my CV: …".)"""
-_FIRST_PERSON = frozenset(
-    "i i'm i've i'd i'll my me we ich mein meine wir yo mi je j'ai j'aime mon ma nous io ho eu".split()
-)
 _FOREIGN_FIRST = linear(r"^\W*\p{L}+o\b|\b(?:me|mi|soy|tengo|estoy|odio|sono|ho|sou|tenho)\b", re.IGNORECASE)
 _SAID_BY_SELF = frozenset(
     """said told wrote replied answered asked shouted promised thought texted sagte schrieb dije escribí dit écrit
@@ -289,7 +287,7 @@ def of_direct_speech(content: str, cited: Sequence[str], speaker: str) -> str | 
             own = words_of(speech)
             framed = words_of(frame)[-6:]
             mine = "i" in framed and not _SAID_BY_SELF.isdisjoint(framed)
-            personal = not _FIRST_PERSON.isdisjoint(own) or _FOREIGN_FIRST.search(speech)
+            personal = not (AS_I | MY | WE | {"me"}).isdisjoint(own) or _FOREIGN_FIRST.search(speech)
             pasted = frame.rstrip().endswith(":")  # "Translate: …"
             (inside if framed and (personal or pasted) and not mine else outside).update(content_words(own))
         outside |= content_words(words_of(text[behind:]))

@@ -11,7 +11,6 @@ from itertools import pairwise, takewhile
 
 from agent_memory.language.grounding.clauses import (
     ADDRESSING,
-    ME,
     OF_PEOPLE,
     PRONOUNS,
     REPORTING,
@@ -27,12 +26,11 @@ from agent_memory.language.offline.text import stem as lemma
 from agent_memory.language.offline.verbs import is_past
 from agent_memory.text.names import names
 from agent_memory.text.patterns import linear
-from agent_memory.text.people import KIN, SAME_KIN, plain_kin
+from agent_memory.text.people import AS_I, KIN, ME, MY, OWN, SAME_KIN, plain_kin
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
 
 _ME_AHEAD = frozenset("me nos m'a m'ont mi ci".split())
-_POSSESSIVES = frozenset("my our mein meine meinen unser mi mis nuestro mon ma mes notre meu minha mia mio".split())
 _BACKGROUND = frozenset(
     "just also really still already has have had recently now then once even ha hat a gerade auch schon".split()
 )
@@ -49,7 +47,6 @@ _OPPOSITE = (
     (frozenset(["antes"]), frozenset(["después"])),
     (frozenset(["above"]), frozenset(["below"])),
 )
-_CONTRAST = frozenset("over than instead rather als statt que plutôt".split())
 _ARTICLES = frozenset(
     "the a an my our his her their of to der die das den dem le la les l du el los las de del il lo".split()
 )
@@ -99,7 +96,7 @@ def of_bystander(content: str, cited: Sequence[str], speaker: str) -> str | None
         behind = home.words[home.words.index(home.party) + 1 :] if home.party in home.words else home.words
         if not REPORTING.isdisjoint(behind[:1]) and not SELF.isdisjoint(behind):
             return None  # "Ben says my code is clever"
-        own = SELF if home.party in PRONOUNS else SELF - _POSSESSIVES - (ME if behind[:1] == ("who",) else frozenset())
+        own = SELF if home.party in PRONOUNS else SELF - OWN - (ME if behind[:1] == ("who",) else frozenset())
         if not own.isdisjoint(behind):
             return None
         if not kin and not about_speaker and subject != home.owner:
@@ -148,7 +145,7 @@ def of_another(content: str, cited: Sequence[tuple[str, str]]) -> str | None:
         begins = _subject(words)
         named = begins is not None and (begins in people or part[:1].isupper())
         subject = begins if named else subject  # "and lives in Turin" goes on about the same person
-        if subject not in people:
+        if subject not in people or (is_about_user(words) and "user" not in words[:2]):
             continue
         # "Jack works nights and Lucy the early shift" has one verb for both.
         verb = content_words(words[1:2]) if named else frozenset[str]()
@@ -171,7 +168,7 @@ _KNOWN_WELL = 2
 
 def _bearer(clause: Clause, speaker: str) -> str | None:
     """Whom a clause is about: a name, or a relative."""
-    if clause.words[0] in _I:
+    if clause.words[0] in AS_I:
         return speaker
     named = (clause.party or "").removesuffix("'s")
     words = [word.removesuffix("'s") for word in clause.words]
@@ -195,7 +192,6 @@ def _is_of_another(bearer: str | None, clause: Clause, subject: str) -> bool:
     return bearer not in (None, subject) and subject not in words and (_OPEN | ME).isdisjoint(words)
 
 
-_I = frozenset("i i'm i've i'd i'll".split())
 _OPEN = frozenset("he she they him her his them their who whom whose it its you your we us our one".split())
 """Words with which a clause may be about somebody whom it does not name."""
 _AGREEING = frozenset("too also same likewise neither either together both we us our ditto yes yeah yep".split())
@@ -207,7 +203,6 @@ def turned_round(content: str, quoted: str, speaker: str) -> str | None:
     words, said = words_of(content), words_of(quoted)
     return (
         _turned_direction(words, [speaker if word in ME else word for word in said])
-        or _turned_contrast(words, said)
         or _turned_link(words, said)
         or _turned_passive(words, said)
         or (_turned_order(words, quoted) if "," not in content and "by" not in said else None)
@@ -215,6 +210,7 @@ def turned_round(content: str, quoted: str, speaker: str) -> str | None:
         or _done_to_speaker(words, said, speaker)
         or _done_to_name(words, said)
         or _done_to_another(words, said, speaker)
+        or _done_to_kin(words, said)
     )
 
 
@@ -230,17 +226,6 @@ def _turned_direction(words: Sequence[str], said: Sequence[str]) -> str | None:
             turned = {_behind(said, at) for at, word in enumerate(said) if word in other}
             if found := sorted(str(place) for place in (here & turned) - same if place):
                 return f"{found[0]} was said with the opposite direction"
-    return None
-
-
-def _turned_contrast(words: Sequence[str], said: Sequence[str]) -> str | None:
-    """Finds "Y over X" if "X over Y" was said."""
-    for at, word in enumerate(said):
-        if word in _CONTRAST and at and word in words:
-            here = words.index(word)
-            second, told = _behind(said, at), _behind(words, here)
-            if second and told and second != told and second in words[:here] and told in said[:at]:
-                return f"{second} and {told} changed places"
     return None
 
 
@@ -331,12 +316,11 @@ def of_speaker(content: str, cited: Sequence[str], speaker: str, people: frozens
         return None
     told = content_words(words) - content_words([speaker, subject])
     _, homes = homes_of(told, [clause for text in cited for clause in clauses_of(text)])
-    if homes and all(not _ALONE.isdisjoint(home.words) and _OTHERS.isdisjoint(home.words) for home in homes):
+    if homes and all(not (AS_I | MY).isdisjoint(home.words) and _OTHERS.isdisjoint(home.words) for home in homes):
         return None if any(subject in home.words for home in homes) else f"it was said of {speaker}"
     return None
 
 
-_ALONE = frozenset("i i'm i've i'd i'll my ich mein meine yo mi je j'ai mon ma io mio eu meu minha".split())
 _OTHERS = frozenset(
     """you your you're you've yours he she they him her them his their we us our both together du dein sie er wir ihr
     tú tu él ella ellos tu il elle ils elles vous nous lui lei loro""".split()
@@ -348,7 +332,9 @@ def _done_to_speaker(words: Sequence[str], said: Sequence[str], speaker: str) ->
     if not (is_about_user(words) or words[:1] == [speaker]):
         return None
     start = 2 if is_about_user(words) and len(words) > 1 and words[0] in ("the", "el", "der", "die", "la", "le") else 1
-    verb = next((word for word in words[start : start + 4] if word not in _BACKGROUND), "")
+    doing = "being" not in words and any(word.endswith("ing") for word in words[start : start + 3])  # "is beating"
+    skipped = _BACKGROUND | (_PASSIVE if doing else frozenset())
+    verb = next((word for word in words[start : start + 4] if word not in skipped), "")
     if verb in _PASSIVE or verb in SMALL_WORDS or verb in FUNCTION_WORDS or "se" in words or _has_agent(words):
         return None
     is_romance = not _ROMANCE.isdisjoint(words[:2])
@@ -368,11 +354,24 @@ def _done_to_name(words: Sequence[str], said: Sequence[str]) -> str | None:
     if not content_words([verb]) or is_about_user(words) or _has_agent(words):
         return None
     done = [
-        said[at - 1] in _I and said[at + 1 : at + 2] == [name]
+        said[at - 1] in AS_I and said[at + 1 : at + 2] == [name]
         for at, word in enumerate(said)
         if lemma(word) == lemma(verb)
     ]
     return f"it was done to {name}, not by" if done and all(done) else None
+
+
+def _done_to_kin(words: Sequence[str], said: Sequence[str]) -> str | None:
+    """Finds "Omar hired the user" if Omar hired the user's brother."""
+    verbs = {lemma(verb) for verb, one in pairwise(words) if one == "user" and content_words([verb])}
+    places = [at for at, word in enumerate(said) if lemma(word) in verbs]
+    kin = [next(iter(KIN.intersection(said[at + 2 : at + 4])), "") for at in places if said[at + 1 : at + 2] in _MY]
+    if len(kin) < len(places) or not all(kin) or not ME.isdisjoint(said):
+        return None
+    return f"it was done to {kin[0]}" if kin else None
+
+
+_MY = (["my"], ["our"])
 
 
 def _has_agent(words: Sequence[str]) -> bool:
@@ -387,7 +386,7 @@ def _done_to_another(words: Sequence[str], said: Sequence[str], speaker: str) ->
     """Finds "the user was put on statins" if the doctor put her on them."""
     about_speaker = is_about_user(words) or words[:1] == [speaker]
     done = [lemma(verb) for one, verb in pairwise(words) if one in ("was", "were")]
-    if not about_speaker or not done or not (SELF - _POSSESSIVES).isdisjoint(said):
+    if not about_speaker or not done or not (SELF - OWN).isdisjoint(said):
         return None
     for verb, whom in pairwise(said):
         if whom in _THEM and lemma(verb) in done:

@@ -15,7 +15,7 @@ from agent_memory.text.languages import is_foreign
 from agent_memory.text.patterns import linear
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stems import stem
-from agent_memory.text.stop_words import SMALL_WORDS
+from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
 
 CLAUSE = linear(
     r"[;!?()\n–—]+|[,.:](?:\s|$)|\b(?:but|and|so|because|though|although|while|whereas|aber|und|weil|sondern|mais|et|"
@@ -41,7 +41,7 @@ AGAINST = frozenset(
     struggled struggling barely hardly rarely seldom unsure uncertain uncomfortable unhappy unaware unavailable
     vermeidet ungern evita odia évite détesta drops dropped skips skipped leaves until yet alone failing loss
     lost unless setback broke letdown disappointed misplaced forgot vegan vegetarian sober
-    aufgehört arrêté arrêtée arrêter dejado dejé dejó dejar smesso parei parou gestopt""".split()
+    aufgehört arrêté arrêtée arrêter dejado dejé dejó dejar smesso parei parou gestopt minus""".split()
 )
 """Other words with which people say "not"."""
 _AGAINST_STEMS = frozenset(map(stem, AGAINST))
@@ -102,7 +102,12 @@ _MAY = linear(r"([^.!?\s]\s+)May\b")
 
 def telling(words: Iterable[str]) -> set[str]:
     """The stems of the content words among these."""
-    return {stem(word) for word in words if word not in SMALL_WORDS and word not in NEGATORS and len(word) > 2}
+    return {stem(word) for word in words if word not in EMPTY and word not in NEGATORS and len(word) > 2}
+
+
+_DUTCH = frozenset("aan bij de een en haar hebben heeft het hij met mijn naar ook van voor wij zij zijn".split())
+EMPTY = SMALL_WORDS | FUNCTION_WORDS | _DUTCH
+"""Words without meaning by themselves, in seven languages."""
 
 
 def added_not(content: str, said: str) -> str | None:
@@ -182,7 +187,7 @@ _ALMOST = linear(
 )
 """What almost happened, and so did not."""
 _PHRASES = linear(
-    r"\b(?:rul(?:e|ed|es|ing) out|vot(?:e|ed|ing) (?:it |them |that )?down|"
+    r"\b(?:every(?:one|body|thing) but|rul(?:e|ed|es|ing) out|vot(?:e|ed|ing) (?:it |them |that )?down|"
     r"turn(?:ed|s|ing)? down|call(?:ed|s|ing)? off|(?:opted|backed) out of|said no to|"
     r"passed (?:on|up)|kein(?:e|en)? mehr|nowhere near|anything but)\b",
     re.IGNORECASE,

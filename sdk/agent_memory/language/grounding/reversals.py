@@ -125,7 +125,8 @@ def _orders(text: str) -> Iterator[Sides]:
 # --- shares -------------------------------------------------------------------------------------------------
 
 _PARTS = linear(
-    r"\b(?:most|some|several|few|half|many|usually|mostly|often|sometimes|occasionally|normally|generally|typically|"
+    r"\b(?:(?:an?|one|two)[ -](?:third|quarter)s?|"
+    r"most|some|several|few|half|many|usually|mostly|often|sometimes|occasionally|normally|generally|typically|"
     r"rarely|meist|meistens|manchmal|oft|einige|manche|viele|gewöhnlich|normalerweise|selten|la plupart|souvent|"
     r"parfois|quelques|beaucoup|"
     r"d['’]habitude|la mayoría|algun[oa]s|much[oa]s|a menudo|a veces|normalmente|la maggior parte|alcun[ie]|"

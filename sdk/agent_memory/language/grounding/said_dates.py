@@ -32,18 +32,24 @@ def without_dates(
 ) -> tuple[str, str | None]:
     """A memory's content without its dates, and what is wrong with the first that does not follow from the talk.
 
-    A day without its month may have the month that one of the turns in `before` names.
+    A day without its month may have the month that one of the turns in `before` names, or of a day
+    that it names.
     """
     content, said = with_english_calendar(content), with_english_calendar(with_english_near_times(said))
     english = [(_in_english(turn.text), turn.said_at) for turn in heard]
     known = [moment for text, said_at in english for moment in _moments(text, said_at)]
-    months = [one for turn in before for one in _moments(_in_english(turn.text), turn.said_at) if one.grain == "month"]
+    months = {
+        one.first.replace(day=1)
+        for turn in before
+        for one in _moments(_in_english(turn.text), turn.said_at)
+        if one.first and one.grain in ("day", "month")
+    }
     known += [
         moment
         for text, at in english
         for found in _DAY_ALONE.findall(text)
         for month in months
-        for moment in dates.find(f"on the {''.join(found)}th", at, "future", month.first)
+        for moment in dates.find(f"on the {''.join(found)}th", at, "future", month)
     ]
     known += [moment for text, at in english for moment in _pushed(text, at)]
     known += [moment for text, at in english for ago in _times_ago(text) for moment in dates.find(ago, at, "past")]
@@ -86,10 +92,17 @@ def without_dates(
 
 def _in_english(text: str) -> str:
     """A text with an English calendar; what it calls "May" or "March" in another language is a month."""
-    plain = with_english_calendar(with_english_near_times(text))
+    typed = _TYPED_DAY.sub(
+        lambda day: f"{day[1]} {_TYPED_DAYS[day[2].casefold()]}", _TYPED.sub("tomorrow", _TIL.sub("until", text))
+    )
+    plain = with_english_calendar(with_english_near_times(typed))
     return plain + "".join(f"\nin {name}" for name in ("May", "March") if name in plain and name not in text)
 
 
+_TYPED, _TIL = linear(r"\b(?:tmrw|tmr|2morrow)\b", re.IGNORECASE), linear(r"\btil\b", re.IGNORECASE)
+_TYPED_DAY = linear(r"\b(on|by|until|this|next|last) (mon|wed|sat|sun)\b", re.IGNORECASE)
+"""Days as people type them; by itself "sat" is a verb."""
+_TYPED_DAYS = {day[:3].lower(): day for day in dates.DAY_NAMES}
 _PUSHED = linear(
     r"\b(?:moved?|push(?:ed)?|postponed?|delay(?:ed)?|extend(?:ed)?|shift(?:ed)?|later|forward|earlier|up|back|verschoben|"
     r"reporté|aplazad[oa])\b",

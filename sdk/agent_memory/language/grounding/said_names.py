@@ -27,7 +27,7 @@ def unsaid_name(content: str, said: str) -> str | None:
     """A name that nobody said."""
     content, said = _without_accents(content), _without_accents(said)
     known = {word.casefold() for word in (*WORD.findall(said), *map(_joined_up, _HYPHENED.findall(said)))}
-    known |= {name for one in (*_LANGUAGES, *_PLACES) if not known.isdisjoint(one) for name in one}
+    known |= {name for one in (*_LANGUAGES, *_NAMES_IN_LANGUAGES) if not known.isdisjoint(one) for name in one}
     stems = {stem(word) for word in known}
     initials = _initials(said)
     known |= _written_out(content, initials) if initials else set()
@@ -91,7 +91,7 @@ _LANGUAGES = [
 """Names of languages in each other, without accents."""
 
 
-_PLACES = [
+_NAMES_IN_LANGUAGES = [
     frozenset(names.split())
     for names in (
         "london londres londra",
@@ -143,10 +143,11 @@ _PLACES = [
         "egypt agypten egipto egypte egitto egito",
         "japan japon giappone japao",
         "brazil brasilien brasil bresil brasile",
+        "christmas xmas weihnachten navidad noel natale natal kerst kerstmis",
         "mexico mexiko mexique messico",
     )
 ]
-"""Names of places in each other's languages, without accents."""
+"""Names of places, and of Christmas, in each other's languages, without accents."""
 
 
 def _without_accents(text: str) -> str:

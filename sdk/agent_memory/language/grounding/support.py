@@ -30,10 +30,11 @@ from agent_memory.language.grounding.reversals import is_turned_comparison, reve
 from agent_memory.language.grounding.said_dates import Spoken, without_dates, years_since
 from agent_memory.language.grounding.said_names import NO_NAMES, unsaid_name, with_acronyms
 from agent_memory.language.grounding.tenses import other_time
+from agent_memory.language.offline.verbs import is_past
 from agent_memory.text.folding import folded
 from agent_memory.text.names import names
 from agent_memory.text.patterns import WORD, linear
-from agent_memory.text.people import KIN
+from agent_memory.text.people import AS_I, KIN, MY, WE
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stems import stem
 from agent_memory.text.stop_words import SMALL_WORDS
@@ -108,9 +109,11 @@ def why_unsupported(
 
 
 def _plain(text: str) -> str:
-    return with_digits(_TITLE.sub(r"\1", folded(text)))
+    return with_digits(_GROUPED.sub(r"\1\2", _TITLE.sub(r"\1", folded(text))))
 
 
+_GROUPED = linear(r"\b(\d{1,3})[ \x{202f}](\d{3}\s?(?:€|eur\b|euros?\b|chf\b|dollars?\b))", re.IGNORECASE)
+"""The space between thousands: "2 400 euros"."""
 _THE_USER = linear(rf"^(?:the|der|die|el|la|de|il|lo|le|o|a) ({'|'.join(sorted(USER))})\b", re.IGNORECASE)
 """How most models begin a claim about the user; the checks read it without the article."""
 
@@ -206,7 +209,9 @@ def _owner(content: str, cited: Sequence[Spoken]) -> str | None:
     found = _SUBJECT.match(content)
     if found is None:
         return None
-    subject = found[1].casefold()
+    subject, verb = found[1].casefold(), found[2]
+    if verb and not (verb in _SAYING or (len(verb) > 3 and verb.endswith(("s", "ed"))) or is_past(verb)):
+        return None
     known = {stem(word.removesuffix("'s")) for turn in cited for word in words_of(f"{turn.name or ''} {turn.text}")}
     if subject in NO_NAMES or subject in SMALL_WORDS or stem(subject) in known or subject.endswith("ing"):
         return None
@@ -215,10 +220,9 @@ def _owner(content: str, cited: Sequence[Spoken]) -> str | None:
     return f"nobody said {found[1]}"
 
 
-_SUBJECT = linear(
-    r"(\p{Lu}\p{Ll}[\w\p{M}]*)(?:['’]s\s|\s(?:is|was|has|had|will|would|does|did|quit|got|went|bought|took|made|must|can|might|may|should|wants|likes|loves|lives|works|plans|"
-    r"prefers|\p{Ll}{3,}(?:s|ed))\s)"
-)
+_SUBJECT = linear(r"(\p{Lu}\p{Ll}[\w\p{M}]*)(?:['’]s|\s(\p{Ll}{2,}))\s")
+_SAYING = frozenset("is was has had quit will would does did must can might may should".split())
+"""Verbs after the name at the beginning of a claim, besides those whose form shows it."""
 
 
 def _swapped(content: str, quoted: str, speaker: str) -> str | None:
@@ -229,7 +233,8 @@ def _swapped(content: str, quoted: str, speaker: str) -> str | None:
 
 def _swapped_in(content: str, quoted: str, speaker: str) -> str | None:
     told = [word.removesuffix("'s") for word in words_of(content)]
-    said = [speaker if word in _SELF else word.removesuffix("'s") for word in words_of(quoted)]
+    parts = [[*words_of(part), ","] for part in quoted.split(", ")]
+    said = [speaker if word in AS_I | MY | WE | _TO_ME else word.removesuffix("'s") for part in parts for word in part]
     if "by" in told or "by" in said:
         return None
     known = {speaker, *_capitals(quoted), *KIN}.intersection(said)
@@ -247,11 +252,10 @@ def _swapped_in(content: str, quoted: str, speaker: str) -> str | None:
 
 
 _KIN_STEMS = frozenset(map(stem, KIN))
+_NO_VERBS = SMALL_WORDS | {","}
+_TO_ME = frozenset("me mir mich".split())
 _MOST_PEOPLE = 6
 """People of a claim that are compared: a claim with more of them is a list. A choice."""
-_SELF = frozenset(
-    "i i'm i've i'd i'll my me ich mein meine mir mich yo mi je j'ai mon ma io mio ik mijn eu meu minha".split()
-)
 
 
 def _capitals(text: str) -> set[str]:
@@ -263,12 +267,15 @@ def _verbs(words: Sequence[str]) -> list[tuple[int, str | None]]:
     found: list[tuple[int, str | None]] = [(len(words), None)]
     for at in range(len(words) - 1, -1, -1):
         word = words[at]
-        found.append(found[-1] if word in SMALL_WORDS or word.isdigit() else (at, stem(word)))
+        found.append(found[-1] if word in _NO_VERBS or word.isdigit() else (at, stem(word)))
     return found[::-1]
 
 
 def _joined(words: Sequence[str], verbs: Sequence[tuple[int, str | None]], one: str, two: str, verb: str) -> bool:
-    """Whether one comes before the other in the words, and this verb is the first one between them."""
-    last = max((at for at, word in enumerate(words) if word == two), default=-1)
+    """Whether one comes before the other in the words, and this verb is the first one between them.
+
+    The other does not begin a clause: "I run, Ann swims".
+    """
+    last = max((at for at, word in enumerate(words) if word == two and words[at - 1 : at] != [","]), default=-1)
     found = (verbs[at + 1] for at, word in enumerate(words) if word == one)
     return any(first == verb and place < last for place, first in found)
