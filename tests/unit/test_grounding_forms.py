@@ -5,10 +5,11 @@ memories of the first round 77 were caught at first sight, and 28 of its 165 rig
 second, written after the checks were mended on the first, 33 of 40 were caught at first sight (23 without the mends),
 and 5 of 51 got the user's own words. None was lost. Of the third, by another author, 117 of 227 were caught at first
 sight, and 33 of 189 right ones got the user's own words. Of the fourth, by that author after mends on the third, 26 of
-41 were caught at first sight (23 without the mends), and 4 of 47 right ones got the user's own words (6 without). Of the
-fifth, by a new author, 57 of 93 were caught at first sight (69 now), and 12 of 81 right ones got the user's own words
-(4 now). Of the sixth, kept aside meanwhile, 58 of 92 were caught (51 without the mends), and 6 of 76 right ones got the
-user's own words (10 without). What is still kept needs knowledge: feelings and manners that nobody told, whom "he" means, irony, halves of a sentence.
+41 were caught at first sight (23 without the mends), and 4 of 47 right ones got the user's own words (6 without). Of
+the fifth, by a new author, 57 of 93 were caught at first sight (69 now), and 12 of 81 right ones got the user's own
+words (4 now). Of the sixth, kept aside meanwhile, 58 of 92 were caught (51 without the mends), and 6 of 76 right ones
+got the user's own words (10 without). What is still kept needs knowledge: feelings and manners that nobody told, whom
+"he" means, irony, halves of a sentence.
 """
 
 from __future__ import annotations
