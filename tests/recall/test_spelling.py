@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_memory import Memory
+from agent_memory import AsyncMemory, Cadence, Memory
 from agent_memory.recall.spelling import MOST, Spelt, is_one_slip, spelt
 
 
@@ -50,6 +50,20 @@ async def test_a_text_of_unknown_words_stays_as_it_is() -> None:
     assert (await spelt(" ".join(words), set())).alternatives == {}
 
 
+async def test_a_long_row_of_letters_is_no_word() -> None:
+    assert (await spelt("x" * 4000, set())).alternatives == {}  # its neighbours would take seconds
+
+
+async def test_the_word_of_a_turn_that_was_just_said_stays() -> None:
+    never = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
+    async with AsyncMemory.local(cadence=never) as memory:
+        ann = memory.user("ann")
+        await ann.remember("I bought a tarpan.")
+        await ann.thread("t").add("user", "My tarpon hangs on the wall.")
+        hits = await ann.search("tarpon")
+        assert hits[0].memory.content.endswith("My tarpon hangs on the wall.")
+
+
 def test_what_is_found_decides_what_was_meant() -> None:
     question = Spelt("Where is my potery class?", {"potery": ("poetry", "pottery")})
     assert question.among(["I love my pottery class"]) == "Where is my pottery class?"
@@ -65,16 +79,21 @@ def test_another_form_of_a_rare_word_is_no_slip() -> None:
 @pytest.mark.parametrize(
     ("question", "told"),
     [
-        ("Reedis cache eviction strategy", "Redis is used as a cache and rate limiter in the backend."),
+        ("telescpe", "The telescope stands in the attic."),
         ("eror handling patterns", "I return errors explicitly instead of throwing exceptions."),
-        ("where do i keep my saxaphone?", "I keep my saxophone in the cellar."),
+        ("my morgage rate", "The mortgage runs at 3.1 % until 2031."),
     ],
 )
 def test_a_context_has_what_a_mistyped_question_asks_for(question: str, told: str) -> None:
     with Memory.local() as memory:
         user = memory.user("ann")
         user.remember(told)
-        user.remember("I have a dog called Rex.")
+        for other in (
+            "I have a dog called Rex.",
+            "I run ten kilometres on Sundays.",
+            "We use Python for the data team.",
+        ):
+            user.remember(other)
         assert told in user.context(question).text
         assert user.search(question)[0].memory.content == told
 

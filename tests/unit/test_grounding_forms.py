@@ -15,6 +15,7 @@ got the user's own words (10 without). What is still kept needs knowledge: feeli
 from __future__ import annotations
 
 import json
+import random
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -52,3 +53,39 @@ def test_no_right_memory_is_lost_and_few_get_other_words(number: int, most: int)
     other = {told["content"]: why for case, told in right for why in reasons(case, told)}
     assert all("own words" in why for why in other.values()), other
     assert len(other) <= most, other
+
+
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("everyone came to the party except  , well, you know", "Everyone came to the party"),
+        ("everyone came, everyone but   . yes", "Everyone came"),
+    ],
+)
+def test_an_exception_that_names_nothing_leaves_nothing_out(said: str, content: str):
+    told = {"content": content, "quote": said, "refs": ["t1"]}
+    assert reasons({"day": "2026-11-20", "turns": [["user", None, said]]}, told) == []
+
+
+def test_a_memory_of_whom_it_was_done_to_is_doubted_with_and_without_an_article():
+    case = {"day": "2026-11-20", "turns": [["user", None, "Omar hired my brother last week"]]}
+    for user in ("User", "the user"):
+        told = {"content": f"Omar hired {user}", "quote": "Omar hired my brother last week", "refs": ["t1"]}
+        assert reasons(case, told)
+
+
+_SCRAPS = [" , ", ". ", "  ", '"', "'s ", "(", "?", "…", " or ", " except ", " in law ", " user ", "1/", "\n", "\u202f"]
+
+
+def test_no_talk_stops_the_checks():
+    chance = random.Random(3)
+
+    def broken(text: str) -> str:
+        at = chance.randrange(len(text) + 1)
+        return text[:at] + chance.choice(_SCRAPS) + text[at + chance.choice([0, 1, 5]) :]
+
+    for case in CASES[::3]:
+        torn = case | {"turns": [[role, name, broken(broken(text))] for role, name, text in case["turns"]]}
+        for told in [*case["good"], *([case["bad"]] if "bad" in case else [])]:
+            quote = torn["turns"][int(told["refs"][0][1:]) - 1][2]
+            assert isinstance(reasons(torn, told | {"content": broken(told["content"]), "quote": quote}), list)

@@ -41,9 +41,10 @@ class Sought:
 async def vector_of(
     searcher: Searcher, query: str, typed: str, speakers: Collection[str], degraded: list[str]
 ) -> Vector | None:
-    """The vector of a question, which may name a speaker (`recall.phrasing`); None (noted) if there is none in time.
+    """The vector of a question; None (noted) if there is none in time.
 
-    If its words were typed differently (`recall.spelling`), the vector is between both forms.
+    It lies between those of two forms if the question names a speaker (`recall.phrasing`), or else if it was typed in
+    other words (`recall.spelling`).
     """
     in_person = in_first_person(query, speakers)
     try:

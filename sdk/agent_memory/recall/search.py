@@ -161,7 +161,8 @@ async def _search(
         wanted = Wanted(asked, terms, where, parameters, filters, thread, limit)
         if (whole := await read_instead(searcher, partition, wanted, degraded)) is not None:
             return Found(whole, degraded)
-    vector = asyncio.ensure_future(vector_of(searcher, query, subject_of(spelling.typed), named, degraded))
+    typed = subject_of(spelling.typed) if spelling.alternatives else query
+    vector = asyncio.ensure_future(vector_of(searcher, query, typed, named, degraded))
     sought = Sought(partition, query, telling(terms, seen), where, parameters, vector, links)
     results = await asyncio.gather(
         read_fresh(searcher, partition, terms, filters, degraded, nearest),
@@ -175,7 +176,8 @@ async def _search(
     orders, binding_hits, liked = (_result_or_raise(result) for result in results[2:])
     threshold = searcher.settings.threshold(searcher.embeddings.model_id) if least is None else least
     if spelling.alternatives:
-        query = subject_of(spelling.among(one.memory.content for one in found))
+        said = [*(one.memory.content for one in found), *(turn.content for turn in fresh)]
+        query = subject_of(spelling.among(said))
         terms = [*query_terms(query), *dated]
     found = related(found, terms, threshold, nearest)
     around, linked = await _around(searcher, sought, found, fresh, degraded)

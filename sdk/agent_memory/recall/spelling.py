@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from string import ascii_lowercase
 
 from agent_memory.text.patterns import WORD
@@ -24,8 +24,9 @@ from agent_memory.text.tokens import place_of_word
 
 MOST = 3
 """Doubtful words of a question. With more, it is code, names or a rare language, and stays as it is. A choice."""
-SHORTEST = 4
-"""Letters of a word that is checked. A slip makes another word of most shorter ones. A choice."""
+SHORTEST, LONGEST = 4, 20
+"""Letters of a word that is checked. A slip makes another word of most shorter ones, and longer ones are mostly no
+words; each letter of one costs 54 look-ups. A choice."""
 ALTERNATIVES = 3
 """Words that are tried for a doubtful one, the commonest. The right one is among them for 95 in 100."""
 _ENDINGS = ("s", "es", "d", "ed", "r", "er", "ing", "ly", "e", "n", "en", "t")
@@ -74,15 +75,23 @@ class Spelt:
 
 async def spelt(question: str, names: Collection[str]) -> Spelt:
     """A question, and what may be meant by its doubtful words; `names` are those of speakers, in lower case."""
-    return await asyncio.to_thread(_spelt, question, frozenset(names))
+    if not _vocabulary.cache_info().currsize:
+        await asyncio.to_thread(_vocabulary)
+    return _spelt(question, names)
 
 
-def _spelt(question: str, names: frozenset[str]) -> Spelt:
+@cache
+def _vocabulary() -> bool:
+    """Loads the vocabulary. That takes half a second, the first time in a process."""
+    return place_of_word("word") is not None
+
+
+def _spelt(question: str, names: Collection[str]) -> Spelt:
     alternatives = {}
     lower = question.islower()
     for place, word in enumerate(WORD.finditer(question)):
         typed = word[0].lower()
-        if len(typed) < SHORTEST or not typed.isascii() or not typed.isalpha() or typed in names:
+        if not SHORTEST <= len(typed) <= LONGEST or not typed.isascii() or not typed.isalpha() or typed in names:
             continue
         if not _is_known(typed):
             near = tuple(sorted(name for name in names if is_one_slip(typed, name)))

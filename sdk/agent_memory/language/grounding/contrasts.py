@@ -6,7 +6,7 @@ Mostly for English. A claim is compared with the quoted sentences.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from agent_memory.language.grounding.clauses import USER, stems_of
@@ -76,7 +76,7 @@ def _other_share(content: str, quoted: str) -> str | None:
 
 _EXCEPT = linear(
     r"\b(?:except(?:ing)?(?: for)?|apart from|other than|(?:every|any|no)(?:one|body|thing) but|all but|aside from)"
-    r"\s+([^,.;!?]+)",
+    r"\s+([^\s,.;!?][^,.;!?]*)",
     re.IGNORECASE,
 )
 
@@ -108,30 +108,33 @@ def of_other_kin(content: str, cited: str, before: str) -> str | None:
     "User's sister takes ibuprofen" where the user takes it and an earlier turn was about the sister, "User's mother"
     for the grandmother, "User's sister" for the sister-in-law.
     """
-    words, told = words_of(cited), words_of(content)
+    words, earlier, told = words_of(cited), words_of(before), words_of(content)
     at = next((at for at, word in enumerate(told[:4]) if plain_kin([word]) & KIN), len(told))
-    here, earlier, found = _kin(words), _kin(words_of(before)), _kin(told[at : at + 1])
-    kin, in_law = min(found, default=""), told[at + 1 : at + 3] == _IN_LAW
-    near = [*words, *words_of(before)]
+    kin = min(_kin(told[at : at + 1]), default="")
+    if not kin:
+        return None
+    if _other_in_a_line(told, at, kin, [*words, *earlier]) or _in_law_left_out(told, at, kin, words, earlier):
+        return f"nobody said {kin}"
+    is_of_self = not AS_I.isdisjoint(words) and _OTHERS.isdisjoint(words)
+    return f"nobody said {kin} of this" if is_of_self and kin not in _kin(words) and kin in _kin(earlier) else None
+
+
+def _other_in_a_line(told: Sequence[str], at: int, kin: str, near: Sequence[str]) -> bool:
+    """Whether a claim is about the user's mother where the only relative of the talk is a grandmother."""
+    named = [_kin([word]) for word in near if _kin([word])]
     owned = told[at - 1 : at] and (told[at - 1].endswith("'s") or not _SOME.isdisjoint(told[:at]))
-    alone = len([word for word in near if _kin([word])]) == 1
-    if (
-        kin
-        and owned
-        and alone
-        and not in_law
-        and kin not in here | earlier
-        and any({kin, *here} <= line for line in _LINES)
-    ):
-        return f"nobody said {kin}"
-    if (
-        kin in here
-        and told[at + 1 : at + 3] != _IN_LAW
-        and all(near[place + 1 : place + 3] == _IN_LAW for place, word in enumerate(near) if kin in _kin([word]))
-    ):
-        return f"nobody said {kin}"
-    is_of_self = any(word in AS_I for word in words) and _OTHERS.isdisjoint(words)
-    return f"nobody said {kin} of this" if kin and is_of_self and kin not in here and kin in earlier else None
+    if not owned or len(named) != 1 or kin in named[0] or told[at + 1 : at + 3] == _IN_LAW:
+        return False
+    return any({kin, *named[0]} <= line for line in _LINES)
+
+
+def _in_law_left_out(told: Sequence[str], at: int, kin: str, words: Sequence[str], earlier: Sequence[str]) -> bool:
+    """Whether a claim is about a sister where each sister of the talk is a sister-in-law."""
+    near = [*words, *earlier]
+    places = [place for place, word in enumerate(near) if kin in _kin([word])]
+    if kin not in _kin(words) or told[at + 1 : at + 3] == _IN_LAW:
+        return False
+    return all(near[place + 1 : place + 3] == _IN_LAW for place in places)
 
 
 _OTHERS = frozenset("he she they him her his their them it this that these those we our one who also too both".split())

@@ -363,7 +363,8 @@ def _done_to_name(words: Sequence[str], said: Sequence[str]) -> str | None:
 
 def _done_to_kin(words: Sequence[str], said: Sequence[str]) -> str | None:
     """Finds "Omar hired the user" if Omar hired the user's brother."""
-    verbs = {lemma(verb) for verb, one in pairwise(words) if one == "user" and content_words([verb])}
+    bare = [word for word in words if word not in _ARTICLES]
+    verbs = {lemma(verb) for verb, one in pairwise(bare) if one == "user" and content_words([verb])}
     places = [at for at, word in enumerate(said) if lemma(word) in verbs]
     kin = [next(iter(KIN.intersection(said[at + 2 : at + 4])), "") for at in places if said[at + 1 : at + 2] in _MY]
     if len(kin) < len(places) or not all(kin) or not ME.isdisjoint(said):

@@ -32,8 +32,7 @@ def without_dates(
 ) -> tuple[str, str | None]:
     """A memory's content without its dates, and what is wrong with the first that does not follow from the talk.
 
-    A day without its month may have the month that one of the turns in `before` names, or of a day
-    that it names.
+    A day without its month may have the month that one of the turns in `before` names, alone or with another day.
     """
     content, said = with_english_calendar(content), with_english_calendar(with_english_near_times(said))
     english = [(_in_english(turn.text), turn.said_at) for turn in heard]
